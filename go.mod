@@ -1,0 +1,3 @@
+module github.com/pcp-rtime/rtime
+
+go 1.24

@@ -1,0 +1,159 @@
+package pcp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Value is one value of a metric: a number of a given type, a string, or the bytes
+// of an aggregate or of a packed array of event records. The zero Value is the
+// number 0 of type 32.
+type Value struct {
+	typ  Type
+	bits uint64 // a number: integers extended to 64 bits, floats in IEEE 754
+	data []byte // strings (without a final NUL), aggregates and event arrays
+}
+
+// Number is what the numeric types are in Go.
+type Number interface {
+	int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// TypeOf returns the type whose values Go holds as N.
+func TypeOf[N Number]() Type {
+	var n N
+	switch any(n).(type) {
+	case int32:
+		return Type32
+	case uint32:
+		return TypeU32
+	case int64:
+		return Type64
+	case uint64:
+		return TypeU64
+	case float32:
+		return TypeFloat
+	}
+	return TypeDouble
+}
+
+// Num makes a Value of the type that matches N.
+func Num[N Number](n N) Value {
+	switch v := any(n).(type) {
+	case int32:
+		return Value{typ: Type32, bits: uint64(v)}
+	case uint32:
+		return Value{typ: TypeU32, bits: uint64(v)}
+	case int64:
+		return Value{typ: Type64, bits: uint64(v)}
+	case uint64:
+		return Value{typ: TypeU64, bits: v}
+	case float32:
+		return Value{typ: TypeFloat, bits: uint64(math.Float32bits(v))}
+	default:
+		return Value{typ: TypeDouble, bits: math.Float64bits(float64(n))}
+	}
+}
+
+// Str makes a Value of type STRING.
+func Str(s string) Value { return Value{typ: TypeString, data: []byte(s)} }
+
+// RawNumber makes a Value of a numeric type from its bits: integers sign- or
+// zero-extended to 64, floats and doubles in IEEE 754.
+func RawNumber(t Type, bits uint64) Value { return Value{typ: t, bits: bits} }
+
+// RawBytes makes a Value of type t (string, aggregate, packed events) that holds
+// b itself, not a copy.
+func RawBytes(t Type, b []byte) Value { return Value{typ: t, data: b} }
+
+// Type returns the type of the value.
+func (v Value) Type() Type { return v.typ }
+
+// Bits returns a number's bits, as RawNumber takes them.
+func (v Value) Bits() uint64 { return v.bits }
+
+// Bytes returns what a string, an aggregate or an event array holds, not a copy.
+func (v Value) Bytes() []byte { return v.data }
+
+// Float64 converts a number of any type. It returns ErrConv where the value is not
+// a number.
+func (v Value) Float64() (float64, error) {
+	switch v.typ {
+	case Type32, Type64:
+		return float64(int64(v.bits)), nil
+	case TypeU32, TypeU64:
+		return float64(v.bits), nil
+	case TypeFloat:
+		return float64(math.Float32frombits(uint32(v.bits))), nil
+	case TypeDouble:
+		return math.Float64frombits(v.bits), nil
+	}
+	return 0, ErrConv
+}
+
+// Int64 converts a number of any type; fractions are cut. It returns ErrTrunc where
+// the number is out of range and ErrConv where the value is not a number.
+func (v Value) Int64() (int64, error) {
+	switch v.typ {
+	case Type32, Type64:
+		return int64(v.bits), nil
+	case TypeU32, TypeU64:
+		if v.bits > math.MaxInt64 {
+			return 0, ErrTrunc
+		}
+		return int64(v.bits), nil
+	}
+	f, err := v.Float64()
+	if err != nil {
+		return 0, err
+	}
+	if !(f >= -1<<63 && f < 1<<63) {
+		return 0, ErrTrunc
+	}
+	return int64(f), nil
+}
+
+// Uint64 converts a number of any type; fractions are cut. It returns ErrSign for
+// a negative number, ErrTrunc for one out of range and ErrConv where the value is
+// not a number.
+func (v Value) Uint64() (uint64, error) {
+	switch v.typ {
+	case TypeU32, TypeU64:
+		return v.bits, nil
+	case Type32, Type64:
+		if int64(v.bits) < 0 {
+			return 0, ErrSign
+		}
+		return v.bits, nil
+	}
+	f, err := v.Float64()
+	if err != nil {
+		return 0, err
+	}
+	if f < 0 {
+		return 0, ErrSign
+	}
+	if !(f < 1<<64) {
+		return 0, ErrTrunc
+	}
+	return uint64(f), nil
+}
+
+// String prints the value: numbers in decimal, strings as they are, aggregates and
+// event arrays as their bytes in hexadecimal.
+func (v Value) String() string {
+	switch v.typ {
+	case Type32, Type64:
+		return strconv.FormatInt(int64(v.bits), 10)
+	case TypeU32, TypeU64:
+		return strconv.FormatUint(v.bits, 10)
+	case TypeFloat:
+		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v.bits))), 'g', -1, 32)
+	case TypeDouble:
+		return strconv.FormatFloat(math.Float64frombits(v.bits), 'g', -1, 64)
+	case TypeString:
+		return string(v.data)
+	}
+	return fmt.Sprintf("%s[%x]", v.typ, v.data)
+}
