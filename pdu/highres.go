@@ -1,0 +1,48 @@
+package pdu
+
+// Type returns TypeHighresFetch.
+func (p *HighresFetch) Type() Type { return TypeHighresFetch }
+
+// Length is that of a Fetch.
+func (p *HighresFetch) Length() int { return (*Fetch)(p).Length() }
+
+// Append writes a Fetch under another type.
+func (p *HighresFetch) Append(b []byte, from int32) []byte {
+	return (*Fetch)(p).append(b, TypeHighresFetch, from)
+}
+
+// Parse reads as Fetch does.
+func (p *HighresFetch) Parse(b []byte) error { return (*Fetch)(p).parse(b, TypeHighresFetch) }
+
+// highresHead is the length of what stands before the value sets.
+const highresHead = HeaderLen + 20
+
+// Type returns TypeHighresResult.
+func (p *HighresResult) Type() Type { return TypeHighresResult }
+
+// Length returns 32 and the length of the value sets and blocks.
+func (p *HighresResult) Length() int { return highresHead + setsLength(p.Sets) }
+
+// Append writes the values as Result does, behind another head.
+//
+//	12  number of value sets
+//	16  seconds, eight bytes
+//	24  nanoseconds, eight bytes
+//	32  value sets, then value blocks, as in RESULT
+func (p *HighresResult) Append(b []byte, from int32) []byte {
+	b = appendHeader(b, p.Length(), TypeHighresResult, from)
+	b = put32(b, uint32(len(p.Sets)))
+	b = put64(b, uint64(p.Sec))
+	b = put64(b, uint64(p.Nsec))
+	return appendSets(b, highresHead, p.Sets)
+}
+
+// Parse reads as Result does.
+func (p *HighresResult) Parse(b []byte) error {
+	c := open(b, TypeHighresResult)
+	n := c.i32("number of value sets")
+	p.Sec = int64(c.u64("seconds"))
+	p.Nsec = int64(c.u64("nanoseconds"))
+	p.Sets = c.sets(p.Sets, int(n), HeaderLen)
+	return c.done()
+}
