@@ -1,3 +1,12 @@
 module github.com/pcp-rtime/rtime
 
-go 1.24
+go 1.26.0
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/prometheus-community/pro-bing v0.9.1 // indirect
+	github.com/spf13/pflag v1.0.10 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sync v0.21.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
