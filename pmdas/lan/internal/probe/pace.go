@@ -1,0 +1,85 @@
+package probe
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// strictGap: from this spacing on (100 packets/s and slower) no two requests are
+	// ever closer than 1/maxrate.
+	strictGap = 10 * time.Millisecond
+
+	// rateSlack is what faster rates allow, so that a timer that fires late does not
+	// cost rate and requests can share a wake-up: no span of time T holds more than
+	// 1 + (T + rateSlack) * maxrate requests.
+	rateSlack = 2 * time.Millisecond
+
+	// tick is the shortest sleep between two batches.
+	tick = time.Millisecond
+)
+
+// pacer decides when the next turn comes. Its times are durations since the
+// Prober's start. Turns lie on an even grid, one gap apart; the rate limit is kept
+// apart from the grid by a theoretical departure time, as in the generic cell rate
+// algorithm (ITU-T I.371).
+type pacer struct {
+	interval time.Duration
+	minGap   time.Duration // 1/maxrate
+	slack    time.Duration
+	lastTurn time.Duration // place on the grid of the last turn taken or skipped
+	limit    time.Duration // when a request would be right on time for the rate
+	sent     bool          // limit is of a request
+}
+
+// set changes interval and rate. The next request keeps the new rate's distance
+// from the last one sent under the old rate.
+func (p *pacer) set(interval time.Duration, maxRate float64) {
+	gap := time.Duration(math.Ceil(min(float64(time.Second)/maxRate, math.MaxInt64/4)))
+	if p.sent {
+		p.limit += gap - p.minGap
+	}
+	p.interval, p.minGap, p.slack = interval, gap, 0
+	if gap < strictGap {
+		p.slack = rateSlack
+	}
+}
+
+// restart lets the next turn come at now, if the rate allows.
+func (p *pacer) restart(now time.Duration) {
+	p.lastTurn = now - max(p.interval, p.minGap)
+}
+
+// gap is the distance of two turns with n hosts: a cycle lasts the interval, or
+// longer if the rate does not allow n requests in it.
+func (p *pacer) gap(n int) time.Duration {
+	return max(p.interval/time.Duration(n), p.minGap)
+}
+
+// due returns when the next turn may be taken.
+func (p *pacer) due(n int) time.Duration {
+	return max(p.lastTurn+p.gap(n), p.limit-p.slack)
+}
+
+// take takes the turn that is due at now, if there is one. Turns missed by more
+// than the slack are skipped: they are not made up for by a burst.
+func (p *pacer) take(now time.Duration, n int) bool {
+	gap := p.gap(n)
+	turn := p.lastTurn + gap
+	if now < turn || now < p.limit-p.slack {
+		return false
+	}
+	if late := now - turn - p.slack; late >= gap {
+		turn += late / gap * gap
+	}
+	p.lastTurn = turn
+	p.limit = max(now, p.limit) + p.minGap
+	p.sent = true
+	return true
+}
+
+// departed notes that a request left at t, which is well after its turn if this
+// process did not get to run in between.
+func (p *pacer) departed(t time.Duration) {
+	p.limit = max(p.limit, t+p.minGap)
+}

@@ -1,0 +1,311 @@
+package probe
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Settings say how to probe. New and Update bring values out of range to the
+// nearest sensible one.
+type Settings struct {
+	Interval time.Duration // one request per host; at least 10 ms, 0 means 10 s
+	MaxRate  float64       // packets per second over all hosts; 0 means 10
+	Weight   float64       // percent of the previous average that stays; 0 to 100
+	Timeout  time.Duration // after which a request counts as lost; 0 means 3 s
+	Window   time.Duration // of WindowStats, up to an hour; 0 means 60 s
+	Idle     time.Duration // probing pauses this long after the last Wake; 0 never
+}
+
+// The longest window and timeout that a sample has room for.
+const (
+	maxWindow  = time.Hour
+	maxTimeout = 10 * time.Minute
+)
+
+func (s Settings) normal() Settings {
+	s.Interval = orDefault(s.Interval, 10*time.Second)
+	s.Interval = max(s.Interval, 10*time.Millisecond)
+	s.Timeout = min(orDefault(s.Timeout, 3*time.Second), maxTimeout)
+	s.Window = min(orDefault(s.Window, time.Minute), maxWindow)
+	if !(s.MaxRate > 0) {
+		s.MaxRate = 10
+	}
+	if !(s.Weight >= 0) {
+		s.Weight = 0
+	}
+	s.Weight = min(s.Weight, 100)
+	return s
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}
+
+// Prober sends one echo request per host and interval, spread evenly over the
+// interval and never faster than the rate allows, and accounts for the answers.
+// Its methods may be called from any goroutine; none waits for the network. mu is
+// not held while the engine works.
+type Prober struct {
+	engine Engine // Run's alone
+	start  time.Time
+	kick   chan struct{} // wakes Run when its plans have changed
+
+	demand atomic.Int64 // when Wake was last called, since start
+	idle   atomic.Bool  // paused for want of demand; written under mu
+
+	mu       sync.Mutex // guards all below
+	settings Settings
+	hosts    map[uint32]*host
+	cycle    cycle
+	pace     pacer
+	flights  flights
+	held     bool          // by Pause
+	resumed  time.Duration // what was known before no longer holds
+	polled   time.Duration // when the engine was last polled
+	seqBase  uint32        // the first request number of hosts added from now on
+	stats    Stats
+
+	// Run's buffers, used without mu.
+	events []Event
+	batch  []flight
+}
+
+// New returns a Prober on engine, which stays the caller's to close after Run has
+// returned.
+func New(engine Engine, s Settings) *Prober {
+	p := &Prober{
+		engine: engine,
+		start:  time.Now(),
+		kick:   make(chan struct{}, 1),
+		hosts:  make(map[uint32]*host),
+	}
+	p.settings = s.normal()
+	p.pace.set(p.settings.Interval, p.settings.MaxRate)
+	p.pace.restart(0)
+	return p
+}
+
+// now is the time since the Prober's start, on the monotonic clock: setting the
+// wall clock does not move it.
+func (p *Prober) now() time.Duration { return time.Since(p.start) }
+
+// signal makes Run look at its plans again.
+func (p *Prober) signal() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Add adds a host with counters at zero; its first turn is the next one. If addr is
+// not valid, the host is not probed until SetAddr gives it one. A host that has the
+// id already is replaced.
+func (p *Prober) Add(id uint32, addr netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(id)
+	h := &host{id: id, addr: addr, first: p.seqBase, seq: p.seqBase}
+	p.hosts[id] = h
+	if addr.IsValid() {
+		p.link(h)
+	}
+}
+
+// SetAddr changes the address of a host, or takes it away if addr is not valid.
+// Counters go on; what was known of the old address (up, latest time) is dropped.
+// Requests in flight are still accounted for. It returns false for an unknown id.
+func (p *Prober) SetAddr(id uint32, addr netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hosts[id]
+	if h == nil {
+		return false
+	}
+	if h.addr == addr {
+		return true
+	}
+	was := h.addr.IsValid()
+	h.addr = addr
+	h.forget()
+	switch {
+	case was && !addr.IsValid():
+		p.cycle.unlink(h)
+	case !was && addr.IsValid():
+		p.link(h)
+	}
+	return true
+}
+
+// Remove forgets a host and its requests in flight. Answers to them count as
+// Stats.Unmatched, even if the id is added again. It returns false for an unknown id.
+func (p *Prober) Remove(id uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.remove(id)
+}
+
+func (p *Prober) remove(id uint32) bool {
+	h := p.hosts[id]
+	if h == nil {
+		return false
+	}
+	delete(p.hosts, id)
+	if h.addr.IsValid() {
+		p.cycle.unlink(h)
+	}
+	p.stats.InFlight -= h.inFlight()
+	h.pending = 0
+	// A number that this host has used must not come back with its id.
+	if int32(h.seq-p.seqBase) >= 0 {
+		p.seqBase = h.seq + 1
+	}
+	return true
+}
+
+func (p *Prober) link(h *host) {
+	if p.cycle.n == 0 {
+		p.pace.restart(p.now())
+	}
+	p.cycle.link(h)
+	p.signal()
+}
+
+// Update puts new settings in force at once.
+func (p *Prober) Update(s Settings) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settings = s.normal()
+	p.pace.set(p.settings.Interval, p.settings.MaxRate)
+	if p.settings.Idle <= 0 && p.idle.Load() {
+		p.idle.Store(false)
+		p.resume()
+	}
+	p.signal()
+}
+
+// Settings returns the settings in force.
+func (p *Prober) Settings() Settings {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settings
+}
+
+// Pause stops sending until Resume, whatever Wake says. Answers to what has been
+// sent are still accounted for.
+func (p *Prober) Pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+	p.cycle.stop()
+}
+
+// Resume ends a Pause, and counts as a Wake.
+func (p *Prober) Resume() {
+	p.mu.Lock()
+	if p.held {
+		p.held = false
+		p.resume()
+	}
+	p.mu.Unlock()
+	p.Wake()
+}
+
+// Wake says that somebody has asked for a value: probing goes on, or resumes, for
+// another Settings.Idle. It is cheap enough for every fetch.
+func (p *Prober) Wake() {
+	p.demand.Store(int64(p.now()))
+	if !p.idle.Load() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle.Load() {
+		p.idle.Store(false)
+		p.resume()
+	}
+}
+
+// resume starts a new cycle. Values from before the pause are not the present.
+func (p *Prober) resume() {
+	now := p.now()
+	p.resumed = now
+	p.pace.restart(now)
+	p.signal()
+}
+
+// Snapshot fills into with the account of a host, and into.Window if window is set.
+// It returns false and leaves into alone for an unknown id.
+func (p *Prober) Snapshot(id uint32, into *Snapshot, window bool) bool {
+	p.mu.Lock()
+	h := p.hosts[id]
+	if h == nil {
+		p.mu.Unlock()
+		return false
+	}
+	p.fill(h, into)
+	into.samples = into.samples[:0]
+	if window {
+		h.win.prune(p.now(), p.settings.Window)
+		into.samples = h.win.appendTo(into.samples)
+	}
+	p.mu.Unlock()
+
+	into.Window = WindowStats{}
+	if window {
+		into.Window = windowStats(into.samples)
+	}
+	return true
+}
+
+func (p *Prober) fill(h *host, s *Snapshot) {
+	s.ID, s.Addr, s.Counters = h.id, h.addr, h.Counters
+	s.InFlight = h.inFlight()
+	s.Known = h.known && (h.settled > p.resumed || p.resumed == 0)
+	s.Up = s.Known && h.up
+	s.RTT, s.Stamps = 0, StampsUser
+	if s.Up {
+		s.RTT, s.Stamps = h.rtt, h.stamps
+	}
+	s.LastReply, s.TTL = time.Time{}, h.ttl
+	if h.replyEver {
+		s.LastReply = p.start.Add(h.lastReply)
+	}
+	s.Average, s.Bands, s.LastSendError = h.average, h.bands, h.sendErr
+}
+
+// Stats returns the state of the Prober as a whole.
+func (p *Prober) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Hosts, s.Probed = len(p.hosts), p.cycle.n
+	s.Paused = p.held || p.idle.Load()
+	return s
+}
+
+// Run probes until ctx ends. It is to be called once; it alone uses the engine.
+func (p *Prober) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.kick:
+		case <-timer.C:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		timer.Reset(p.step())
+	}
+}
+
+const forever = math.MaxInt64 / 4

@@ -1,0 +1,94 @@
+package probe
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Counters count since the host was added. They never go back.
+//
+// Requests = Responses + Timeouts + Failed + requests in flight, at every moment.
+type Counters struct {
+	Requests   uint64 // echo requests sent
+	Responses  uint64 // replies in time, the first to each request
+	Timeouts   uint64 // requests without an answer for the timeout
+	Failed     uint64 // requests ended by an ICMP error
+	Late       uint64 // first replies to requests that had timed out or failed
+	Duplicates uint64 // further replies to a request that has had one
+	SendErrors uint64 // requests that could not be sent; they are not in Requests
+
+	// Errors counts the ICMP errors that concern requests of ours, by ErrorClass.
+	// An error for a request that is over by then counts here but not in Failed.
+	Errors [NumErrorClasses]uint64
+}
+
+// The bands of Snapshot.Bands (seed 000, "IP Response Time Metrics"): a response
+// time on a limit belongs to the band above it.
+const (
+	Below10  = iota // less than 10 ms
+	Below20         // 10 ms to less than 20 ms
+	Below100        // 20 ms to less than 100 ms
+	Above99         // 100 ms or more
+	NumBands
+)
+
+// Snapshot is the account of one host at one moment. A caller that keeps one
+// Snapshot for all hosts costs no allocation in the long run.
+type Snapshot struct {
+	ID   uint32
+	Addr netip.Addr // not valid: the host has no address and is not probed
+	Counters
+	InFlight int // requests neither answered nor given up
+
+	// Known says that a probe has been completed, for the address in force and since
+	// probing last resumed; Up that the one last sent of those completed was
+	// answered in time.
+	Known, Up bool
+
+	// Of that answer; valid if Up.
+	RTT    time.Duration
+	Stamps Stamps
+
+	// Of the last reply, be it late; valid if LastReply is not zero.
+	LastReply time.Time
+	TTL       int
+
+	// Average is the weighted average response time in milliseconds, fed by
+	// unrounded times; valid if Responses > 0.
+	Average float64
+
+	Bands [NumBands]uint64 // responses by response time; they sum to Responses
+
+	LastSendError error // of the last request that could not be sent; nil if none
+
+	Window WindowStats // filled if asked for
+
+	samples []sample
+}
+
+// Percent returns the bands as percentages of the responses. They sum to 100 but
+// for floating-point rounding. ok is false as long as there is no response.
+func (s *Snapshot) Percent() (percent [NumBands]float64, ok bool) {
+	if s.Responses == 0 {
+		return percent, false
+	}
+	for i, n := range s.Bands {
+		percent[i] = 100 * float64(n) / float64(s.Responses)
+	}
+	return percent, true
+}
+
+// Stats describe the Prober as a whole.
+type Stats struct {
+	Hosts     int           // added, with or without address
+	Probed    int           // with an address
+	InFlight  int           // requests neither answered nor given up
+	Paused    bool          // by Pause or because nobody asked
+	Cycles    uint64        // completed; a cycle that a pause cuts off does not count
+	Overruns  uint64        // cycles more than 5 % longer than the interval
+	LastCycle time.Duration // length of the last completed cycle; 0 before
+	Sent      uint64        // echo requests, over all hosts there ever were
+	Unmatched uint64        // answers to hosts removed since, or too old to be told apart
+	Strays    uint64        // Engine.Strays as of the last poll
+	Drops     uint64        // Engine.Drops as of the last poll
+}
