@@ -69,7 +69,7 @@ func (p *pacer) take(now time.Duration, n int) bool {
 	if now < turn || now < p.limit-p.slack {
 		return false
 	}
-	if late := now - turn - p.slack; late >= gap {
+	if late := now - turn; late >= gap+p.slack {
 		turn += late / gap * gap
 	}
 	p.lastTurn = turn

@@ -52,6 +52,7 @@ func (f *fakeEngine) Send(addr netip.Addr, token uint64) error {
 		if err := f.sendFn(s); err != nil {
 			return err
 		}
+		s.at = time.Since(f.start)
 	}
 	f.sent = append(f.sent, s)
 	if f.answer == nil {
@@ -95,6 +96,13 @@ func (f *fakeEngine) requests() []sending {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]sending(nil), f.sent...)
+}
+
+// setSend changes sendFn under way.
+func (f *fakeEngine) setSend(fn func(sending) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sendFn = fn
 }
 
 // after returns an answer function that replies to everything after d.
