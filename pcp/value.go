@@ -157,3 +157,33 @@ func (v Value) String() string {
 	}
 	return fmt.Sprintf("%s[%x]", v.typ, v.data)
 }
+
+// Convert gives the value another type. Integers are refused with ErrTrunc or
+// ErrSign where they do not fit, fractions are cut, and ErrConv is returned where
+// one side is a number and the other is not.
+func (v Value) Convert(t Type) (Value, error) {
+	if v.typ == t {
+		return v, nil
+	}
+	switch t {
+	case Type32, Type64:
+		n, err := v.Int64()
+		if err == nil && t == Type32 && int64(int32(n)) != n {
+			err = ErrTrunc
+		}
+		return Value{typ: t, bits: uint64(n)}, err
+	case TypeU32, TypeU64:
+		n, err := v.Uint64()
+		if err == nil && t == TypeU32 && uint64(uint32(n)) != n {
+			err = ErrTrunc
+		}
+		return Value{typ: t, bits: n}, err
+	case TypeFloat:
+		f, err := v.Float64()
+		return Value{typ: t, bits: uint64(math.Float32bits(float32(f)))}, err
+	case TypeDouble:
+		f, err := v.Float64()
+		return Value{typ: t, bits: math.Float64bits(f)}, err
+	}
+	return Value{}, ErrConv
+}

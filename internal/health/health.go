@@ -1,0 +1,81 @@
+// Package health publishes an agent's own state in an MMV file, beside the agent's
+// own metrics: pmdammv serves the file as mmv.NAME.* even while the agent is stuck.
+// It is the one place that uses the speed library, whose updates are too slow for
+// anything that happens more often than every second.
+package health
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/performancecopilot/speed/v4"
+)
+
+// Item is one number that is published.
+type Item struct {
+	Name    string // below mmv.NAME; speed makes the metric's number from it
+	Counter bool   // whether it only grows
+	OneLine string
+	Read    func() uint64
+}
+
+// File is an MMV file that is kept up to date. Its methods belong to one goroutine.
+type File struct {
+	client  *speed.PCPClient
+	items   []Item
+	metrics []*speed.PCPSingletonMetric
+}
+
+// Open makes the file NAME in PCP's folder for MMV files, which the process must be
+// allowed to write to. The file goes when it is closed; pmdammv passes over one
+// whose process has ended.
+func Open(name string, items []Item) (*File, error) {
+	c, err := speed.NewPCPClient(name)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	items = append([]Item{{
+		Name: "alive", Counter: true, OneLine: "time of the last update in seconds since 1970; an agent that is stuck falls behind",
+		Read: func() uint64 { return uint64(time.Now().Unix()) },
+	}}, items...)
+	f := &File{client: c, items: items}
+	seen := make(map[uint32]string)
+	for _, it := range items {
+		sem := speed.InstantSemantics
+		if it.Counter {
+			sem = speed.CounterSemantics
+		}
+		m, err := speed.NewPCPSingletonMetric(it.Read(), it.Name, speed.Uint64Type, sem, speed.OneUnit, it.OneLine)
+		if err != nil {
+			return nil, fmt.Errorf("health: %s: %w", it.Name, err)
+		}
+		if other, taken := seen[m.ID()]; taken {
+			return nil, fmt.Errorf("health: %s and %s come to the same number %d: rename one", it.Name, other, m.ID())
+		}
+		seen[m.ID()] = it.Name
+		if err := c.Register(m); err != nil {
+			return nil, fmt.Errorf("health: %s: %w", it.Name, err)
+		}
+		f.metrics = append(f.metrics, m)
+	}
+	if err := c.Start(); err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	return f, nil
+}
+
+// Update reads all items and publishes them.
+func (f *File) Update() error {
+	var bad []error
+	for i, it := range f.items {
+		bad = append(bad, f.metrics[i].Set(it.Read()))
+	}
+	return errors.Join(bad...)
+}
+
+// Close removes the file.
+func (f *File) Close() error {
+	speed.EraseFileOnStop = true
+	return f.client.Stop()
+}

@@ -1,0 +1,140 @@
+// Package pmda is a library for writing agents of Performance Co-Pilot in Go: the
+// daemons that PCP calls PMDAs, which pmcd asks for the values of metrics. It needs
+// neither libpcp nor cgo.
+//
+// An agent is declared as a table and handed to Main:
+//
+//	func main() {
+//		start := time.Now()
+//		pmda.Main(&pmda.Agent{
+//			Name:   "hello",
+//			Domain: 400,
+//			Metrics: []pmda.Metric{{
+//				Name: "hello.uptime", Item: 0, Sem: pcp.SemInstant, Units: pcp.Seconds,
+//				Get:     pmda.Value(func() (float64, error) { return time.Since(start).Seconds(), nil }),
+//				OneLine: "time since the agent was started",
+//			}},
+//		})
+//	}
+//
+// Metrics that come in instances are declared over an InDom. Names that come and go
+// while the agent runs live in dynamic subtrees: Server.Add and Server.Remove.
+//
+// # Concurrency
+//
+// One goroutine serves pmcd: it reads a request, calls the agent, writes the answer.
+// All functions that an agent declares are called by that goroutine, so they need no
+// locks among each other, and the methods of InDom and Server may be called from
+// them freely. Other goroutines hand work over with Server.Do. Input is drained by a
+// goroutine of its own, so a slow function delays pmcd but does not wedge it; still,
+// pmcd serves nobody else in the meantime and gives up after five seconds: a
+// function must not wait for a network, a disk or a lock held for long.
+//
+// See docs/writing-an-agent.md for a walk through a complete agent, PMDA(3) for what
+// PCP expects of one, and package pmdatest for testing without PCP.
+package pmda
+
+import (
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/spf13/pflag"
+)
+
+// Agent declares an agent. Only Name, Domain and Metrics or Roots are needed.
+type Agent struct {
+	// Name is the agent's name in pmcd.conf. The program is called pmdaNAME.
+	Name string
+
+	// Domain is the default domain number, 1..510; the option -d overrides it.
+	Domain int
+
+	// Metrics is what the agent exports from the start.
+	Metrics []Metric
+
+	// Roots are the nodes of the name space below which names come and go at run
+	// time. pmcd asks the agent about all names there, those of Metrics included.
+	Roots []string
+
+	// Labels are the labels of all the agent's metrics, beside the label "agent",
+	// which is added. ClusterLabels are those of one cluster.
+	Labels        pcp.Labels
+	ClusterLabels map[int]pcp.Labels
+
+	// Refresh is called before each request that concerns values, instances, names
+	// or labels is answered: the moment to bring instance domains up to date and to
+	// take a consistent snapshot of whatever is measured.
+	Refresh func(*Request)
+
+	// Gone is called when a client has left, as far as pmcd tells.
+	Gone func(*Client)
+
+	// Flags declares options of the agent's own, besides pmcd's conventional ones.
+	Flags func(*pflag.FlagSet)
+
+	// Setup is called by Main once the options are known, while the agent still has
+	// the privileges that it was started with: the place to open what needs them.
+	// Start is called later, as the user that the agent runs as, with the server
+	// that will answer pmcd. Reload is called on SIGHUP and Stop at the end, both
+	// by the serving goroutine.
+	Setup  func(*Options) error
+	Start  func(*Server) error
+	Reload func() error
+	Stop   func()
+
+	// Warm, if not nil, runs after pmcd has accepted the agent and before the agent
+	// declares itself ready: for agents that need long to start. Their line in
+	// pmcd.conf must carry the word notready. It runs in a goroutine of its own.
+	Warm func() error
+}
+
+// Metric declares one metric.
+type Metric struct {
+	Name    string // full name, such as "rtime.lan.rtt"
+	Cluster int    // 0..4095
+	Item    int    // 0..1023, unique in its cluster; the same for ever
+	Sem     pcp.Sem
+	Units   pcp.Units
+
+	// Get says how to get the values; it knows their type and instance domain. See
+	// Value, Per and Func.
+	Get Getter
+
+	// Store is called with each value that a client stores; nil refuses. The error
+	// goes to the client: a pcp.Error as it is, another one as ErrGeneric with a
+	// line in the log.
+	Store func(*Store) error
+
+	OneLine string // help in one line, without a final stop
+	Help    string // help at length
+	Labels  pcp.Labels
+}
+
+// Store is a client's request to change a value.
+type Store struct {
+	Client *Client
+	Name   string       // of the metric
+	Inst   pcp.Instance // ID InstNull for a metric with one value
+	Value  pcp.Value    // of the metric's type
+}
+
+// Request tells Refresh what is about to be answered.
+type Request struct {
+	Client *Client
+	Fetch  bool // values are asked for: PMIDs says of which metrics
+	PMIDs  []pcp.PMID
+}
+
+// Client is a client of pmcd as an agent sees it. What pmcd does not know of it is -1.
+// pmcd tells these of clients on its unix socket, whose identity the kernel vouches
+// for, and of remote ones only after authentication.
+type Client struct {
+	Slot          int32
+	UID, GID, PID int
+	Container     string // the container the client asks about, if any
+	Data          any    // the agent's own
+
+	attrs uint32 // bits of the attributes received
+	left  bool
+}
+
+// Known reports whether the user of the client is known.
+func (c *Client) Known() bool { return c != nil && c.UID >= 0 }

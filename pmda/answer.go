@@ -1,0 +1,226 @@
+package pmda
+
+import (
+	"errors"
+	"time"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+)
+
+// messages holds the requests that come often, so that reading them allocates
+// nothing.
+type messages struct {
+	fetch   pdu.Fetch
+	profile pdu.Profile
+	store   pdu.Result
+}
+
+// handle deals with one PDU from pmcd.
+func (s *Server) handle(b []byte) {
+	h, err := pdu.ParseHeader(b)
+	if err != nil {
+		s.protocol(err)
+		return
+	}
+	if s.opts.Debug["pdu"] {
+		s.log.Printf("recv %x", b)
+	}
+	s.client = s.clients[h.From]
+	switch h.Type {
+	case pdu.TypeFetch:
+		if err = s.in.fetch.Parse(b); err == nil {
+			s.begin(h.From, true)
+			s.fetch()
+		}
+	case pdu.TypeProfile:
+		if err = s.in.profile.Parse(b); err == nil {
+			s.profile.set(&s.in.profile)
+		}
+	case pdu.TypeResult:
+		if err = s.in.store.Parse(b); err == nil {
+			s.begin(h.From, false)
+			s.done(s.store(), "store")
+		}
+	default:
+		var p pdu.PDU
+		if p, err = pdu.Decode(b); err == nil {
+			s.answer(p, h.From)
+		}
+	}
+	if err != nil {
+		s.refuse(h.Type, err)
+	}
+}
+
+// answer deals with the requests that come seldom.
+func (s *Server) answer(p pdu.PDU, from int32) {
+	switch p := p.(type) {
+	case *pdu.Creds: // pmcd's answer to ours
+	case *pdu.Error:
+		if p.Code == pcp.ErrNotConn {
+			s.gone(from)
+		}
+	case *pdu.Attr:
+		s.attr(p, from)
+	case *pdu.DescReq:
+		s.desc(p)
+	case *pdu.TextReq:
+		s.text(p)
+	case *pdu.InstanceReq:
+		s.begin(from, false)
+		s.instance(p)
+	case *pdu.LabelReq:
+		s.begin(from, false)
+		s.labels(p)
+	case *pdu.Names:
+		s.begin(from, false)
+		s.namesToIDs(p)
+	case *pdu.IDs:
+		s.begin(from, false)
+		s.idsToNames(p)
+	case *pdu.Child:
+		s.begin(from, false)
+		s.children(p)
+	case *pdu.Traverse:
+		s.begin(from, false)
+		s.traverse(p)
+	default:
+		s.refuse(p.Type(), errors.New("pmcd sends no such request to an agent"))
+	}
+}
+
+// begin lets the agent bring itself up to date.
+func (s *Server) begin(from int32, fetch bool) {
+	s.now = time.Now()
+	if s.client == nil {
+		s.client = s.newClient(from)
+	}
+	if s.agent.Refresh == nil {
+		return
+	}
+	s.request = Request{Client: s.client, Fetch: fetch}
+	if fetch {
+		s.request.PMIDs = s.in.fetch.PMIDs
+	}
+	s.agent.Refresh(&s.request)
+}
+
+// refuse answers a PDU that cannot be read. Only requests have an answer; the other
+// kinds are passed over.
+func (s *Server) refuse(t pdu.Type, err error) {
+	s.log.Printf("%v from pmcd: %v", t, err)
+	switch t {
+	case pdu.TypeProfile, pdu.TypeAttr, pdu.TypeError, pdu.TypeCreds:
+	default:
+		s.send(&pdu.Error{Code: pcp.ErrGeneric})
+	}
+}
+
+// protocol ends a connection whose bytes make no sense any more.
+func (s *Server) protocol(err error) {
+	s.log.Printf("from pmcd: %v; closing the connection", err)
+	s.disconnect()
+}
+
+// done answers with an error, or with code 0 where there is none. Only a store may
+// be answered so: pmcd dies of code 0 in answer to some other requests.
+func (s *Server) done(err error, what string) {
+	if err == nil {
+		s.send(&pdu.Error{})
+		return
+	}
+	s.fail(err, what)
+}
+
+// fail answers with an error code that does pmcd no harm.
+func (s *Server) fail(err error, what string) {
+	code := s.code(err, what)
+	if code == pcp.ErrPMDANotReady {
+		// pmcd sends no notices now, so what is known of clients grows old.
+		s.ready = false
+		s.forgetClients()
+	}
+	s.send(&pdu.Error{Code: code})
+}
+
+// code finds the code for an error; one that is no pcp.Error is logged, because the
+// client does not get to see its text.
+func (s *Server) code(err error, what string) pcp.Error {
+	code := pdu.SafeCode(err)
+	var e pcp.Error
+	if !errors.As(err, &e) || e != code || error(e) != err {
+		s.log.Printf("%s: %v", what, err)
+	}
+	return code
+}
+
+func (s *Server) newClient(slot int32) *Client {
+	c := &Client{Slot: slot, UID: -1, GID: -1, PID: -1}
+	s.clients[slot] = c
+	return c
+}
+
+// forgetClients forgets all clients.
+func (s *Server) forgetClients() {
+	for slot := range s.clients {
+		s.gone(slot)
+	}
+}
+
+// gone forgets a client.
+func (s *Server) gone(slot int32) {
+	c := s.clients[slot]
+	if c == nil {
+		return
+	}
+	delete(s.clients, slot)
+	c.left = true
+	if s.agent.Gone != nil {
+		s.agent.Gone(c)
+	}
+}
+
+// attr notes an attribute of a client. An attribute that is there already means that
+// the slot has a new client whose predecessor's end went untold.
+func (s *Server) attr(p *pdu.Attr, from int32) {
+	bit := uint32(1) << (p.Attr & 31)
+	if c := s.clients[from]; c != nil && c.attrs&bit != 0 {
+		s.gone(from)
+	}
+	c := s.clients[from]
+	if c == nil {
+		c = s.newClient(from)
+	}
+	c.attrs |= bit
+	if p.Attr == pcp.AttrContainer {
+		c.Container = p.Value
+	}
+	if !s.trusted {
+		return
+	}
+	n := number(p.Value)
+	switch p.Attr {
+	case pcp.AttrUserID:
+		c.UID = n
+	case pcp.AttrGroupID:
+		c.GID = n
+	case pcp.AttrProcessID:
+		c.PID = n
+	}
+}
+
+// number reads a decimal number of up to 31 bits, -1 if it is none.
+func number(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < '0' || r > '9' || n > 1<<31/10 {
+			return -1
+		}
+		n = n*10 + int(r-'0')
+	}
+	if s == "" {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,123 @@
+package pmda
+
+import (
+	"time"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+)
+
+// EventQueue keeps the records of an event metric until every client that follows it
+// has fetched them. A client follows from its first fetch on, and gets each later
+// record once. Where a client is so slow that the queue outgrows its limit, the
+// oldest records go, and the client is told how many it missed. An EventQueue
+// belongs to the serving goroutine; use one for each metric, or for each instance of
+// one, because fetching consumes.
+type EventQueue struct {
+	// Limit bounds the size of the records kept, in bytes as they travel; 0 stands
+	// for 1 MiB.
+	Limit int
+
+	recs    []queued
+	first   uint64 // number of recs[0]
+	size    int
+	readers map[*Client]uint64 // the number of the record to come next
+	dropped uint64
+}
+
+type queued struct {
+	rec  pcp.EventRecord
+	size int
+}
+
+const defaultEventLimit = 1 << 20
+
+// Append adds a record. While nobody follows it is dropped at once.
+func (q *EventQueue) Append(r pcp.EventRecord) {
+	q.forget()
+	if len(q.readers) == 0 {
+		return
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = defaultEventLimit
+	}
+	size := len(pdu.AppendEvents(nil, pcp.TypeHighresEvent, []pcp.EventRecord{r}))
+	q.recs = append(q.recs, queued{r, size})
+	q.size += size
+	for q.size > limit && len(q.recs) > 0 {
+		q.drop()
+		q.dropped++
+	}
+}
+
+// Followers returns how many clients follow, for an agent that would rather not
+// collect records for nobody.
+func (q *EventQueue) Followers() int {
+	q.forget()
+	return len(q.readers)
+}
+
+// Dropped returns how many records went before every follower had them.
+func (q *EventQueue) Dropped() uint64 { return q.dropped }
+
+// Take returns what a client has not had yet, for Values.Events. A first record with
+// the flag pcp.EventMissed says how many are lost.
+func (q *EventQueue) Take(c *Client) []pcp.EventRecord {
+	next := q.first + uint64(len(q.recs))
+	from, follows := q.readers[c]
+	if q.readers == nil {
+		q.readers = make(map[*Client]uint64)
+	}
+	q.readers[c] = next
+	if !follows {
+		return nil
+	}
+	var out []pcp.EventRecord
+	if from < q.first {
+		out = append(out, pcp.EventRecord{Time: time.Now(), Flags: pcp.EventMissed, Missed: uint32(q.first - from)})
+		from = q.first
+	}
+	for _, r := range q.recs[from-q.first:] {
+		out = append(out, r.rec)
+	}
+	q.forget()
+	return out
+}
+
+// forget drops what nobody waits for: clients that left, and records that all
+// others have had.
+func (q *EventQueue) forget() {
+	oldest := q.first + uint64(len(q.recs))
+	for c, next := range q.readers {
+		if c.left {
+			delete(q.readers, c)
+			continue
+		}
+		oldest = min(oldest, next)
+	}
+	for len(q.recs) > 0 && q.first < oldest {
+		q.drop()
+	}
+}
+
+func (q *EventQueue) drop() {
+	q.size -= q.recs[0].size
+	q.recs[0] = queued{}
+	q.recs = q.recs[1:]
+	q.first++
+}
+
+// Events is the Getter of an event metric without instances: t is pcp.TypeEvent or
+// pcp.TypeHighresEvent.
+func Events(t pcp.Type, q *EventQueue) Getter {
+	return Func(t, nil, func(v *Values) { v.Events(pcp.InstNull, q.Take(v.Client())) })
+}
+
+// Events gives the value of one instance of an event metric.
+func (v *Values) Events(inst int32, recs []pcp.EventRecord) {
+	if v.Wants(inst) {
+		t := v.metric.desc.Type
+		v.w.Raw(inst, t, pdu.AppendEvents(nil, t, recs))
+	}
+}

@@ -1,0 +1,242 @@
+package pmda
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Listener waits for pmcd on a socket, one connection after the other, for as long
+// as the agent runs: pmcd may be stopped and started as it pleases. pmcd removes the
+// path of a unix socket when it lets go of an agent, even if a new socket has taken
+// the path by then; so the path is looked at as long as pmcd is away, and made again.
+type Listener struct {
+	network, address string
+	uid, gid         int // owner of a unix socket
+
+	mu     sync.Mutex
+	l      net.Listener
+	made   os.FileInfo // the unix socket's path when it was made
+	closed bool
+}
+
+// pathCheck is how often the path of a unix socket is looked at while pmcd is away.
+const pathCheck = 500 * time.Millisecond
+
+// ListenUnix makes a socket in the file system that its owner and group may use:
+// pmcd runs as uid. A socket that is in the way is replaced if nobody listens there.
+func ListenUnix(path string, uid, gid int) (*Listener, error) {
+	l := &Listener{network: "unix", address: path, uid: uid, gid: gid}
+	return l, l.bind()
+}
+
+// ListenInet makes a socket on a port of a loopback address.
+func ListenInet(host string, port int) (*Listener, error) {
+	l := &Listener{network: "tcp", address: net.JoinHostPort(host, strconv.Itoa(port))}
+	return l, l.bind()
+}
+
+// Addr returns the address that pmcd has to connect to.
+func (l *Listener) Addr() net.Addr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.l.Addr()
+}
+
+// Close ends the waiting, and with it Server.Listen.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.l == nil {
+		return nil
+	}
+	return l.l.Close()
+}
+
+// bind makes the socket, or makes it again.
+func (l *Listener) bind() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return net.ErrClosed
+	}
+	if l.l != nil {
+		l.l.Close()
+	}
+	if l.network == "unix" {
+		if err := l.clear(); err != nil {
+			return err
+		}
+	}
+	n, err := net.Listen(l.network, l.address)
+	if err != nil {
+		return err
+	}
+	l.l = n
+	if l.network != "unix" {
+		return nil
+	}
+	n.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be somebody else's by then
+	if err := os.Chmod(l.address, 0o660); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(l.address, l.uid, l.gid); err != nil {
+			return err
+		}
+	}
+	l.made, err = os.Lstat(l.address)
+	return err
+}
+
+// clear removes a socket that nobody listens on.
+func (l *Listener) clear() error {
+	info, err := os.Lstat(l.address)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("%s is in the way and no socket", l.address)
+	}
+	if c, err := net.Dial("unix", l.address); err == nil {
+		c.Close()
+		return fmt.Errorf("%s: %w", l.address, syscall.EADDRINUSE)
+	}
+	return os.Remove(l.address)
+}
+
+// present reports whether the path still leads to the socket.
+func (l *Listener) present() bool {
+	if l.network != "unix" {
+		return true
+	}
+	info, err := os.Lstat(l.address)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return err == nil && os.SameFile(info, l.made)
+}
+
+// accept waits for a connection and keeps the path alive meanwhile.
+func (l *Listener) accept() (net.Conn, error) {
+	for {
+		l.mu.Lock()
+		n := l.l
+		l.mu.Unlock()
+		if u, ok := n.(*net.UnixListener); ok {
+			u.SetDeadline(time.Now().Add(pathCheck))
+		}
+		c, err := n.Accept()
+		if err == nil {
+			return c, nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, err
+		}
+		if !l.present() {
+			if err := l.bind(); err != nil && !retry(err) {
+				return nil, err
+			}
+		}
+	}
+}
+
+// retry reports whether making a socket may succeed later: pmcd may be about to
+// remove the path, or its folder is not there yet after the machine was started.
+func retry(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, os.ErrExist)
+}
+
+// Listen answers pmcd on one connection after the other until Stop is called or the
+// listener fails or is closed.
+func (s *Server) Listen(l *Listener) error {
+	var end error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.accept()
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					end = err
+				}
+				s.Stop()
+				return
+			}
+			s.serveOne(l, c)
+		}
+	}()
+	s.run()
+	l.Close()
+	<-done
+	if l.network == "unix" && l.present() {
+		os.Remove(l.address)
+	}
+	return end
+}
+
+// serveOne has one connection served and returns when it has ended.
+func (s *Server) serveOne(l *Listener, c net.Conn) {
+	ended := make(chan struct{})
+	s.log.Printf("pmcd connected")
+	s.attach(c, trusted(c), func(err error) {
+		s.log.Printf("pmcd disconnected: %v", err)
+		close(ended)
+	})
+	<-ended
+}
+
+// trusted reports whether the peer may say who its clients are: anybody can connect
+// to a port of the loopback address, but only root and our own user are pmcd. The
+// permissions of a unix socket have seen to that already.
+func trusted(c net.Conn) bool {
+	a, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return true
+	}
+	uid, ok := tcpOwner(a)
+	return ok && (uid == 0 || uid == os.Geteuid())
+}
+
+// tcpOwner finds the user that owns a local TCP socket, in the kernel's table; see
+// proc(5).
+func tcpOwner(a *net.TCPAddr) (uid int, ok bool) {
+	ip := a.IP.To4()
+	table := "/proc/net/tcp"
+	if ip == nil {
+		ip, table = a.IP, "/proc/net/tcp6"
+	}
+	text, err := os.ReadFile(table)
+	if err != nil {
+		return 0, false
+	}
+	local := procAddr(ip, a.Port)
+	for _, line := range strings.Split(string(text), "\n") {
+		f := strings.Fields(line)
+		if len(f) > 7 && f[1] == local {
+			uid, err := strconv.Atoi(f[7])
+			return uid, err == nil
+		}
+	}
+	return 0, false
+}
+
+// procAddr writes an address as the kernel's table does: words of the machine's own
+// byte order in hexadecimal.
+func procAddr(ip net.IP, port int) string {
+	var b strings.Builder
+	for i := 0; i < len(ip); i += 4 {
+		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(ip[i:]))
+	}
+	return fmt.Sprintf("%s:%04X", b.String(), port)
+}

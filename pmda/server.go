@@ -1,0 +1,278 @@
+package pmda
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+)
+
+// Options are what the command line, or a test, says about how to run an agent. The
+// zero value serves with the agent's own domain and keeps nothing on disk.
+type Options struct {
+	Domain   int         // 0: the agent's
+	StateDir string      // where instance ids are kept; empty: in memory only
+	Log      *log.Logger // nil: standard error
+	Debug    map[string]bool
+
+	keepCaps uint64
+}
+
+// KeepCapability has Main keep a capability (as capabilities(7) numbers them) when it
+// becomes the user that the agent runs as. For Agent.Setup.
+func (o *Options) KeepCapability(c int) { o.keepCaps |= 1 << c }
+
+// Server answers pmcd on behalf of one agent. Its methods belong to the serving
+// goroutine, except for Do, Stop and Ready, which any goroutine may call.
+type Server struct {
+	agent *Agent
+	opts  Options
+	table *table
+	log   *log.Logger
+	ids   []*ids.Map
+	queue *queue
+
+	// Of the connection to pmcd.
+	conn    io.ReadWriteCloser
+	trusted bool // what the peer says about its clients is believed
+	profile *profile
+	clients map[int32]*Client
+	in      messages
+	out     []byte
+	result  pdu.ResultWriter
+	values  Values
+	state   uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
+	fetches uint64
+	now     time.Time
+	client  *Client
+	request Request
+	ready   bool // pmcd counts on answers
+
+	stopOnce sync.Once
+	stopped  bool
+	failed   error
+}
+
+// New checks the declaration of an agent and makes its server. The error lists all
+// mistakes in the declaration.
+func New(a *Agent, o Options) (*Server, error) {
+	if o.Domain == 0 {
+		o.Domain = a.Domain
+	}
+	if o.Log == nil {
+		o.Log = log.New(os.Stderr, a.Name+": ", log.LstdFlags)
+	}
+	t, err := build(a, o.Domain)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{agent: a, opts: o, table: t, log: o.Log, queue: newQueue(), profile: &profile{gen: 1},
+		clients: make(map[int32]*Client), ready: true}
+	s.values.w, s.values.server = &s.result, s
+	for id, d := range t.indoms {
+		if err := s.openInDom(id, d); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// openInDom gives an instance domain its number and, if it keeps ids, its file.
+func (s *Server) openInDom(id pcp.InDom, d domain) error {
+	if !d.kept() || s.opts.StateDir == "" {
+		d.open(id, nil)
+		return nil
+	}
+	m, err := s.OpenIDs(fmt.Sprintf("%d", d.serial()))
+	if err != nil {
+		return err
+	}
+	d.open(id, m)
+	return nil
+}
+
+// OpenIDs opens a file of numbers that are kept for ever, named after the agent and
+// part: the ids of an instance domain, or the item numbers of dynamic metrics. The
+// server closes it at the end. Damage to the file is logged and never an error.
+func (s *Server) OpenIDs(part string) (*ids.Map, error) {
+	path := filepath.Join(s.opts.StateDir, s.agent.Name+"."+part+".ids")
+	m, err := ids.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("pmda: %w", err)
+	}
+	if d := m.Damage(); d != nil {
+		s.log.Printf("%s is damaged and was set aside: %v", path, d)
+	}
+	s.ids = append(s.ids, m)
+	return m, nil
+}
+
+// Do has f called by the serving goroutine between two requests. It does not wait.
+func (s *Server) Do(f func()) { s.queue.do(f) }
+
+// Stop ends Serve and Listen. It does not wait.
+func (s *Server) Stop() {
+	s.stopOnce.Do(func() { s.queue.do(func() { s.stopped = true }) })
+}
+
+// Add adds a metric while the agent runs. Its name must lie in a dynamic subtree for
+// pmcd to ask for it. Clients are told that names have changed.
+func (s *Server) Add(m Metric) error {
+	before := len(s.table.indoms)
+	if err := s.table.add(m); err != nil {
+		return fmt.Errorf("pmda: %w", err)
+	}
+	if len(s.table.indoms) > before {
+		d := m.Get.indom
+		if err := s.openInDom(pcp.MakeInDom(s.table.domain, d.serial()), d); err != nil {
+			return err
+		}
+	}
+	s.state |= pcp.StateNames
+	return nil
+}
+
+// Remove takes away a metric and reports whether it was there.
+func (s *Server) Remove(name string) bool {
+	ok := s.table.remove(name)
+	if ok {
+		s.state |= pcp.StateNames
+	}
+	return ok
+}
+
+// LabelsChanged tells clients, with the next values, to ask for labels again.
+func (s *Server) LabelsChanged() { s.state |= pcp.StateLabels }
+
+// PMID returns the number that a cluster and an item have in this agent.
+func (s *Server) PMID(cluster, item int) pcp.PMID {
+	return pcp.MakePMID(s.table.domain, cluster, item)
+}
+
+// Logf writes a line into the agent's log. Any goroutine may call it.
+func (s *Server) Logf(format string, args ...any) { s.log.Printf(format, args...) }
+
+// Serve answers pmcd on one connection until it ends or Stop is called. A clean end
+// is no error. trusted says whether what the peer reports of its clients' identities
+// is to be believed.
+func (s *Server) Serve(conn io.ReadWriteCloser, trusted bool) error {
+	var end error
+	s.attach(conn, trusted, func(err error) {
+		end = err
+		s.stopped = true
+	})
+	s.run()
+	if errors.Is(end, io.EOF) {
+		return nil
+	}
+	return end
+}
+
+// attach makes conn the connection to pmcd and has done called when it ends.
+func (s *Server) attach(conn io.ReadWriteCloser, trusted bool, done func(error)) {
+	s.queue.do(func() { s.connect(conn, trusted) })
+	go func() {
+		err := s.queue.read(conn)
+		s.queue.do(func() {
+			s.disconnect()
+			done(err)
+		})
+	}()
+}
+
+// run is the serving goroutine.
+func (s *Server) run() {
+	for !s.stopped {
+		it := s.queue.next()
+		if it.do != nil {
+			it.do()
+			continue
+		}
+		if s.conn != nil {
+			s.handle(it.pdu)
+		}
+		s.queue.release(it.pdu)
+	}
+	s.stopped = false
+	s.disconnect()
+}
+
+// Close writes what is kept on disk. The server is of no use afterwards.
+func (s *Server) Close() error {
+	var bad []error
+	for _, m := range s.ids {
+		bad = append(bad, m.Close())
+	}
+	return errors.Join(bad...)
+}
+
+func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
+	s.conn, s.trusted = conn, trusted
+	s.profile.set(&pdu.Profile{})
+	s.forgetClients()
+	s.ready = s.agent.Warm == nil
+	s.send(&pdu.Creds{Version: 2, Flags: pcp.FeatureAuth})
+	if s.agent.Warm != nil {
+		go s.warm()
+	}
+}
+
+func (s *Server) warm() {
+	if err := s.agent.Warm(); err != nil {
+		s.log.Printf("starting: %v", err)
+	}
+	s.Ready()
+}
+
+// Ready tells pmcd that the agent answers again, after Warm has ended or after a
+// function has returned pcp.ErrPMDANotReady. Any goroutine may call it.
+func (s *Server) Ready() {
+	s.queue.do(func() {
+		if s.ready {
+			return // pmcd would take it for an answer, and drop the agent
+		}
+		s.ready = true
+		s.send(&pdu.Error{Code: pcp.ErrPMDAReady})
+	})
+}
+
+func (s *Server) disconnect() {
+	if s.conn != nil {
+		s.conn.Close()
+		s.conn = nil
+	}
+}
+
+// send writes an answer. A connection that does not take it is closed, which ends
+// its reader and so the connection.
+func (s *Server) send(p pdu.PDU) {
+	s.out = p.Append(s.out[:0], 0)
+	s.write(s.out)
+	if cap(s.out) > maxOut {
+		s.out = nil
+	}
+}
+
+// maxOut is how much room is kept for answers that are seldom as long.
+const maxOut = 1 << 20
+
+func (s *Server) write(b []byte) {
+	if s.conn == nil {
+		return
+	}
+	if s.opts.Debug["pdu"] {
+		s.log.Printf("send %x", b)
+	}
+	if _, err := s.conn.Write(b); err != nil {
+		s.log.Printf("writing to pmcd: %v", err)
+		s.disconnect()
+	}
+}

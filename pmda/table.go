@@ -1,0 +1,177 @@
+package pmda
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+	"github.com/pcp-rtime/rtime/pmns"
+)
+
+// table is what an agent exports, ready to be looked up: by number for requests on
+// values, by name for requests on the name space.
+type table struct {
+	domain  int
+	metrics map[pcp.PMID]*metric
+	names   *pmns.Tree
+	indoms  map[pcp.InDom]domain
+}
+
+// metric is a Metric with its numbers.
+type metric struct {
+	Metric
+	desc  pcp.Desc
+	indom domain // nil for a metric with one value
+}
+
+func newTable(domainNumber int) *table {
+	return &table{
+		domain:  domainNumber,
+		metrics: make(map[pcp.PMID]*metric),
+		names:   new(pmns.Tree),
+		indoms:  make(map[pcp.InDom]domain),
+	}
+}
+
+// add checks a metric and takes it into the table. The error names every mistake.
+func (t *table) add(m Metric) error {
+	pmid := pcp.MakePMID(t.domain, m.Cluster, m.Item)
+	bad := checkMetric(&m)
+	if old := t.metrics[pmid]; old != nil {
+		bad = append(bad, fmt.Errorf("number %d.%d is taken by %s", m.Cluster, m.Item, old.Name))
+	}
+	c := &metric{Metric: m, indom: m.Get.indom}
+	c.desc = pcp.Desc{PMID: pmid, Type: m.Get.typ, InDom: pcp.InDomNull, Sem: m.Sem, Units: m.Units}
+	if c.indom != nil {
+		c.desc.InDom = pcp.MakeInDom(t.domain, c.indom.serial())
+		if err := t.addInDom(c.indom); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) == 0 {
+		if err := t.names.Add(m.Name, pmid); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("metric %q: %w", m.Name, errors.Join(bad...))
+	}
+	t.metrics[pmid] = c
+	return nil
+}
+
+// remove takes a metric away.
+func (t *table) remove(name string) bool {
+	pmid, err := t.names.Lookup(name)
+	if err != nil {
+		return false
+	}
+	delete(t.metrics, pmid)
+	return t.names.Remove(name) == nil
+}
+
+func (t *table) addInDom(d domain) error {
+	id := pcp.MakeInDom(t.domain, d.serial())
+	if old, ok := t.indoms[id]; ok {
+		if old != d {
+			return fmt.Errorf("%s and %s have the same serial %d", old.title(), d.title(), d.serial())
+		}
+		return nil
+	}
+	var bad []error
+	if d.serial() < 0 || d.serial() > pcp.MaxSerial {
+		bad = append(bad, fmt.Errorf("%s: serial %d is not within 0..%d", d.title(), d.serial(), pcp.MaxSerial))
+	}
+	if one, _ := d.help(); one == "" {
+		bad = append(bad, fmt.Errorf("%s: no one-line help", d.title()))
+	}
+	if err := pdu.CheckLabels(d.labels()); err != nil {
+		bad = append(bad, fmt.Errorf("%s: %w", d.title(), err))
+	}
+	t.indoms[id] = d
+	return errors.Join(bad...)
+}
+
+func checkMetric(m *Metric) (bad []error) {
+	say := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+	if m.Cluster < 0 || m.Cluster > pcp.MaxCluster {
+		say("cluster %d is not within 0..%d", m.Cluster, pcp.MaxCluster)
+	}
+	if m.Item < 0 || m.Item > pcp.MaxItem {
+		say("item %d is not within 0..%d", m.Item, pcp.MaxItem)
+	}
+	if m.Get.fetch == nil {
+		say("no Get")
+	} else if !m.Get.typ.Valid() {
+		say("no agent may declare type %v", m.Get.typ)
+	}
+	if !m.Sem.Valid() {
+		say("semantics %v is none of counter, instant, discrete", m.Sem)
+	}
+	if m.Sem == pcp.SemCounter && m.Get.typ > pcp.TypeDouble {
+		say("a counter cannot be of type %v", m.Get.typ)
+	}
+	if !m.Units.Valid() {
+		say("units %+v have a dimension or scale out of range", m.Units)
+	}
+	if m.OneLine == "" {
+		say("no one-line help")
+	}
+	if strings.Contains(m.OneLine, "\n") {
+		say("the one-line help has more than one line")
+	}
+	if err := pdu.CheckLabels(m.Labels); err != nil {
+		bad = append(bad, err)
+	}
+	return bad
+}
+
+// build makes the table of an agent and reports all its mistakes together.
+func build(a *Agent, domainNumber int) (*table, error) {
+	t := newTable(domainNumber)
+	var bad []error
+	if a.Name == "" || strings.ContainsAny(a.Name, " \t\n/") {
+		bad = append(bad, fmt.Errorf("name %q: want one word", a.Name))
+	}
+	if domainNumber < 1 || domainNumber > pcp.MaxDomain {
+		bad = append(bad, fmt.Errorf("domain %d is not within 1..%d", domainNumber, pcp.MaxDomain))
+	}
+	if len(a.Metrics) == 0 && len(a.Roots) == 0 {
+		bad = append(bad, errors.New("neither metrics nor dynamic subtrees"))
+	}
+	for _, r := range a.Roots {
+		if err := pmns.CheckName(r); err != nil {
+			bad = append(bad, fmt.Errorf("dynamic subtree: %w", err))
+		}
+	}
+	if err := pdu.CheckLabels(a.Labels); err != nil {
+		bad = append(bad, err)
+	}
+	for _, l := range a.ClusterLabels {
+		if err := pdu.CheckLabels(l); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	for _, m := range a.Metrics {
+		if err := t.add(m); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) > 0 {
+		return nil, fmt.Errorf("pmda: agent %q is not well declared:\n%w", a.Name, errors.Join(bad...))
+	}
+	return t, nil
+}
+
+// list returns the metrics in the order of their numbers.
+func (t *table) list() []*metric {
+	list := make([]*metric, 0, len(t.metrics))
+	for _, m := range t.metrics {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b *metric) int { return int(a.desc.PMID) - int(b.desc.PMID) })
+	return list
+}
