@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/icmp"
+	xicmp "golang.org/x/net/icmp"
 )
 
 // Defaults of Options for the portable engine.
@@ -37,7 +37,7 @@ type probingEngine struct {
 	closed  bool
 	running sync.WaitGroup
 
-	watchers []*icmp.PacketConn
+	watchers []*xicmp.PacketConn
 }
 
 // OpenProbing opens the portable engine, on the pro-bing library. It needs
@@ -74,12 +74,12 @@ func OpenProbing(o Options) (Engine, error) {
 // canOpen says whether raw sockets can be opened; if not even datagram ones can,
 // it returns why.
 func canOpen(raw, datagram string) (bool, error) {
-	c, rawErr := icmp.ListenPacket(raw, "")
+	c, rawErr := xicmp.ListenPacket(raw, "")
 	if rawErr == nil {
 		c.Close()
 		return true, nil
 	}
-	c, err := icmp.ListenPacket(datagram, "")
+	c, err := xicmp.ListenPacket(datagram, "")
 	if err != nil {
 		return false, errors.Join(rawErr, err)
 	}

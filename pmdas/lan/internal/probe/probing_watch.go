@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"golang.org/x/net/icmp"
+	xicmp "golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 )
@@ -16,11 +16,11 @@ import (
 // watch opens those sockets where raw sockets are allowed.
 func (e *probingEngine) watch(o Options) {
 	if e.raw4 {
-		c, err := icmp.ListenPacket("ip4:icmp", "")
+		c, err := xicmp.ListenPacket("ip4:icmp", "")
 		e.watchOn(c, err, false, o)
 	}
 	if e.raw6 {
-		c, err := icmp.ListenPacket("ip6:ipv6-icmp", "")
+		c, err := xicmp.ListenPacket("ip6:ipv6-icmp", "")
 		e.watchOn(c, err, true, o)
 	}
 	if !e.raw4 || !e.raw6 {
@@ -28,7 +28,7 @@ func (e *probingEngine) watch(o Options) {
 	}
 }
 
-func (e *probingEngine) watchOn(c *icmp.PacketConn, err error, v6 bool, o Options) {
+func (e *probingEngine) watchOn(c *xicmp.PacketConn, err error, v6 bool, o Options) {
 	if err != nil {
 		o.report("no ICMP errors: %w", err)
 		return
@@ -43,7 +43,7 @@ func (e *probingEngine) watchOn(c *icmp.PacketConn, err error, v6 bool, o Option
 
 // passErrors keeps messages that are no errors from the socket, where the system
 // can do that.
-func passErrors(c *icmp.PacketConn, v6 bool) error {
+func passErrors(c *xicmp.PacketConn, v6 bool) error {
 	if v6 {
 		var f ipv6.ICMPFilter
 		f.SetAll(true)
@@ -61,7 +61,7 @@ func passErrors(c *icmp.PacketConn, v6 bool) error {
 }
 
 // watchErrors reads one socket until it is closed.
-func (e *probingEngine) watchErrors(c *icmp.PacketConn, v6 bool) {
+func (e *probingEngine) watchErrors(c *xicmp.PacketConn, v6 bool) {
 	defer e.running.Done()
 	b := make([]byte, 512)
 	for {
