@@ -84,6 +84,12 @@ type Agent struct {
 	// declares itself ready: for agents that need long to start. Their line in
 	// pmcd.conf must carry the word notready. It runs in a goroutine of its own.
 	Warm func() error
+
+	// Try prepares the agent to run without PCP, after Start, with the arguments that
+	// follow the options: pmdaNAME --try ARGS. What it would export is then printed,
+	// round after round: the metrics TryColumns as a table, or with --json all.
+	Try        func(s *Server, args []string) error
+	TryColumns []string
 }
 
 // Metric declares one metric.

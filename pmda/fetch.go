@@ -2,12 +2,21 @@ package pmda
 
 import "github.com/pcp-rtime/rtime/pcp"
 
-// fetch answers a FETCH: a value set for each metric asked for, in the same order.
+// fetch answers a FETCH.
 func (s *Server) fetch() {
+	head, tail := s.collect(s.in.fetch.PMIDs)
+	s.write(head)
+	if len(tail) > 0 {
+		s.write(tail)
+	}
+}
+
+// collect makes a RESULT with a value set for each metric, in the order given.
+func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {
 	s.fetches++
 	s.result.Reset(0, s.state)
 	s.state = 0
-	for _, pmid := range s.in.fetch.PMIDs {
+	for _, pmid := range ids {
 		s.result.Begin(pmid)
 		if m := s.table.metrics[pmid]; m == nil {
 			s.result.Fail(pcp.ErrPMID)
@@ -17,9 +26,5 @@ func (s *Server) fetch() {
 		}
 		s.result.End()
 	}
-	head, tail := s.result.Bytes()
-	s.write(head)
-	if len(tail) > 0 {
-		s.write(tail)
-	}
+	return s.result.Bytes()
 }

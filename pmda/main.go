@@ -24,6 +24,7 @@ type command struct {
 	inet6    int
 	pipe     bool
 	write    string
+	try      try
 	debug    string
 	stateDir string
 }
@@ -45,6 +46,9 @@ type command struct {
 //	-6, --ipv6 PORT    serve pmcd on a port of ::1
 //	    --write DIR    write the files that belong beside the program for
 //	                   installation, and exit
+//	    --try ARGS     run without PCP and print what would be exported, as a table
+//	                   or with --json as lines of JSON, --every so many seconds,
+//	                   --count times
 func Main(a *Agent) int {
 	var c command
 	flags := c.flags(a)
@@ -55,7 +59,7 @@ func Main(a *Agent) int {
 		fmt.Fprintf(os.Stderr, "pmda%s: %v\n", a.Name, err)
 		return 2
 	}
-	if flags.NArg() > 0 {
+	if flags.NArg() > 0 && !c.try.on {
 		fmt.Fprintf(os.Stderr, "pmda%s: unexpected argument %q\n", a.Name, flags.Arg(0))
 		return 2
 	}
@@ -66,7 +70,7 @@ func Main(a *Agent) int {
 		}
 		return 0
 	}
-	if err := c.run(a); err != nil {
+	if err := c.run(a, flags.Args()); err != nil {
 		c.Log.Print(err)
 		return 1
 	}
@@ -85,6 +89,10 @@ func (c *command) flags(a *Agent) *pflag.FlagSet {
 	f.IntVarP(&c.inet6, "ipv6", "6", 0, "serve pmcd on a port of ::1")
 	f.StringVar(&c.stateDir, "state", defaultStateDir(), "folder where instance ids are kept")
 	f.StringVar(&c.write, "write", "", "write the files for installation into a folder, and exit")
+	f.BoolVar(&c.try.on, "try", false, "run without PCP and print what would be exported")
+	f.BoolVar(&c.try.json, "json", false, "with --try: print JSON, a line each round")
+	f.Float64Var(&c.try.interval, "every", 1, "with --try: seconds between two rounds")
+	f.IntVar(&c.try.count, "count", 0, "with --try: how many rounds; 0 is without end")
 	if a.Flags != nil {
 		a.Flags(f)
 	}
@@ -100,8 +108,11 @@ func defaultStateDir() string {
 	return filepath.Join(dir, "config", "pmda")
 }
 
-func (c *command) run(a *Agent) error {
+func (c *command) run(a *Agent, args []string) error {
 	c.Log = log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds)
+	if c.try.on {
+		c.logFile, c.stateDir = "-", ""
+	}
 	listener, err := c.prepare(a)
 	if err != nil {
 		return err
@@ -121,6 +132,9 @@ func (c *command) run(a *Agent) error {
 	if a.Stop != nil {
 		defer a.Stop()
 	}
+	if c.try.on {
+		return c.try.run(s, os.Stdout, args)
+	}
 	if listener != nil {
 		return s.Listen(listener)
 	}
@@ -130,6 +144,9 @@ func (c *command) run(a *Agent) error {
 // prepare does what has to be done before privileges are given up.
 func (c *command) prepare(a *Agent) (*Listener, error) {
 	u, err := findUser(c.user)
+	if err != nil && c.try.on {
+		u, err = account{}, nil // a machine without PCP need not have its user
+	}
 	if err != nil {
 		return nil, err
 	}
