@@ -200,30 +200,38 @@ func (s *Server) serveOne(l *Listener, c net.Conn) {
 // to a port of the loopback address, but only root and our own user are pmcd. The
 // permissions of a unix socket have seen to that already.
 func trusted(c net.Conn) bool {
-	a, ok := c.RemoteAddr().(*net.TCPAddr)
+	far, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return true
 	}
-	uid, ok := tcpOwner(a)
+	near, ok := c.LocalAddr().(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	uid, ok := tcpOwner(far, near)
 	return ok && (uid == 0 || uid == os.Geteuid())
 }
 
-// tcpOwner finds the user that owns a local TCP socket, in the kernel's table; see
-// proc(5).
-func tcpOwner(a *net.TCPAddr) (uid int, ok bool) {
-	ip := a.IP.To4()
+// tcpOwner finds the user that owns the far end of a TCP connection within this
+// machine, in the kernel's table; see proc(5). Both addresses have to match, because
+// sockets of several users may share a local port. The far end has to be established
+// and held by a process: one that was closed, with what it sent still to be read, is
+// listed as root's.
+func tcpOwner(far, near *net.TCPAddr) (uid int, ok bool) {
+	farIP, nearIP := far.IP.To4(), near.IP.To4()
 	table := "/proc/net/tcp"
-	if ip == nil {
-		ip, table = a.IP, "/proc/net/tcp6"
+	if farIP == nil || nearIP == nil {
+		farIP, nearIP, table = far.IP, near.IP, "/proc/net/tcp6"
 	}
 	text, err := os.ReadFile(table)
 	if err != nil {
 		return 0, false
 	}
-	local := procAddr(ip, a.Port)
+	const established = "01"
+	from, to := procAddr(farIP, far.Port), procAddr(nearIP, near.Port)
 	for _, line := range strings.Split(string(text), "\n") {
 		f := strings.Fields(line)
-		if len(f) > 7 && f[1] == local {
+		if len(f) > 9 && f[1] == from && f[2] == to && f[3] == established && f[9] != "0" {
 			uid, err := strconv.Atoi(f[7])
 			return uid, err == nil
 		}
