@@ -109,11 +109,17 @@ func (l *Listener) clear() error {
 	if info.Mode()&os.ModeSocket == 0 {
 		return fmt.Errorf("%s is in the way and no socket", l.address)
 	}
-	if c, err := net.Dial("unix", l.address); err == nil {
+	c, err := net.Dial("unix", l.address)
+	switch {
+	case err == nil:
 		c.Close()
 		return fmt.Errorf("%s: %w", l.address, syscall.EADDRINUSE)
+	case errors.Is(err, syscall.ECONNREFUSED): // nobody listens
+		return os.Remove(l.address)
+	case errors.Is(err, os.ErrNotExist): // gone by now
+		return nil
 	}
-	return os.Remove(l.address)
+	return err
 }
 
 // present reports whether the path still leads to the socket.
@@ -130,6 +136,15 @@ func (l *Listener) present() bool {
 // accept waits for a connection and keeps the path alive meanwhile.
 func (l *Listener) accept() (net.Conn, error) {
 	for {
+		if !l.present() {
+			if err := l.bind(); err != nil {
+				if !retry(err) {
+					return nil, err
+				}
+				time.Sleep(pathCheck)
+				continue
+			}
+		}
 		l.mu.Lock()
 		n := l.l
 		l.mu.Unlock()
@@ -142,11 +157,6 @@ func (l *Listener) accept() (net.Conn, error) {
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, err
-		}
-		if !l.present() {
-			if err := l.bind(); err != nil && !retry(err) {
-				return nil, err
-			}
 		}
 	}
 }
