@@ -171,6 +171,7 @@ func retry(err error) bool {
 // listener fails or is closed.
 func (s *Server) Listen(l *Listener) error {
 	var end error
+	over := make(chan struct{}) // nobody serves any more
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -183,10 +184,11 @@ func (s *Server) Listen(l *Listener) error {
 				s.Stop()
 				return
 			}
-			s.serveOne(l, c)
+			s.serveOne(c, over)
 		}
 	}()
 	s.run()
+	close(over)
 	l.Close()
 	<-done
 	if l.network == "unix" && l.present() {
@@ -195,15 +197,20 @@ func (s *Server) Listen(l *Listener) error {
 	return end
 }
 
-// serveOne has one connection served and returns when it has ended.
-func (s *Server) serveOne(l *Listener, c net.Conn) {
+// serveOne has one connection served and returns when it has ended, or when over says
+// that nobody serves it any more.
+func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
 	ended := make(chan struct{})
 	s.log.Printf("pmcd connected")
 	s.attach(c, trusted(c), func(err error) {
 		s.log.Printf("pmcd disconnected: %v", err)
 		close(ended)
 	})
-	<-ended
+	select {
+	case <-ended:
+	case <-over:
+		c.Close()
+	}
 }
 
 // trusted reports whether the peer may say who its clients are: anybody can connect
