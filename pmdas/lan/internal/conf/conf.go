@@ -1,0 +1,110 @@
+// Package conf reads the configuration file of the agent rtlan: a keyword in column
+// one, white space, a value (seed 000, "Configuring the SpmiResp Daemon"). Blank
+// lines and comments, from a '#' at the beginning of a word to the end of the line,
+// are passed over. A file with any mistake is refused as a whole.
+package conf
+
+import (
+	"maps"
+	"net/netip"
+	"os/user"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
+)
+
+// Engine says how echo requests are sent.
+type Engine string
+
+// The engines.
+const (
+	EngineAuto    Engine = "auto" // linux where it works, else pro-bing
+	EngineLinux   Engine = "linux"
+	EngineProBing Engine = "pro-bing"
+)
+
+// Config is what the configuration file can say. Times have a resolution of a
+// nanosecond; the file gives them in seconds.
+type Config struct {
+	Interval time.Duration // between two requests to a host
+	MaxRate  float64       // requests per second over all hosts
+	Weight   float64       // percent of the previous average
+	Idle     time.Duration // probing pauses when nobody has asked for so long; 0 never
+	Timeout  time.Duration // after which a request counts as lost
+	Window   time.Duration // of the sliding statistics
+	Resolve  time.Duration // a name is looked up again after this
+	Family   hosts.Family
+	Engine   Engine // a change needs a restart
+	Hosts    []string
+	Create   hosts.Users    // who may create hosts by look-up
+	Store    hosts.Users    // who may store into the control metrics
+	Allow    []netip.Prefix // for hosts on demand
+	Deny     []netip.Prefix
+	MaxHosts int           // on demand at most
+	Expire   time.Duration // a host on demand unused for so long goes; 0 never
+}
+
+// Defaults returns what holds without a configuration file. Users that this machine
+// does not have are left out.
+func Defaults() Config {
+	admins := hosts.Users{UIDs: adminUIDs()}
+	return Config{
+		Interval: 10 * time.Second,
+		MaxRate:  10,
+		Weight:   75,
+		Idle:     300 * time.Second,
+		Timeout:  3 * time.Second,
+		Window:   60 * time.Second,
+		Resolve:  300 * time.Second,
+		Engine:   EngineAuto,
+		Create:   admins,
+		Store:    admins,
+		MaxHosts: 100,
+		Expire:   time.Hour,
+	}
+}
+
+// adminUIDs are root and the PCP user.
+func adminUIDs() []int {
+	uids := []int{0}
+	if u, err := user.Lookup("pcp"); err == nil {
+		if uid, err := strconv.Atoi(u.Uid); err == nil && uid != 0 {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// Policy returns what package hosts needs of it.
+func (c Config) Policy() hosts.Policy {
+	return hosts.Policy{
+		Create: c.Create, Allow: c.Allow, Deny: c.Deny,
+		MaxHosts: c.MaxHosts, Expire: c.Expire,
+	}
+}
+
+// File is a configuration file that has been read.
+type File struct {
+	given  map[string]bool
+	config Config // of the keywords given
+}
+
+// Given says whether the file has the keyword. The keywords host and hosts count as
+// one, "host".
+func (f *File) Given(keyword string) bool { return f.given[keyword] }
+
+// Keywords returns the keywords that the file has, sorted.
+func (f *File) Keywords() []string { return slices.Sorted(maps.Keys(f.given)) }
+
+// Merge returns current with the values that the file gives in place of its own. A
+// list is replaced as a whole. What the file does not say stays as it is.
+func (f *File) Merge(current Config) Config {
+	for name, k := range keywords {
+		if f.given[name] && k.copy != nil {
+			k.copy(&current, &f.config)
+		}
+	}
+	return current
+}

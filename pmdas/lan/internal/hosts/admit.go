@@ -1,0 +1,141 @@
+package hosts
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+)
+
+// Decision is the outcome of Admit.
+type Decision struct {
+	Err    error      // a *Refusal; nil: the host exists or may be added
+	Exists bool       // it is there already, as ID
+	ID     uint32     // valid if Exists
+	Addr   netip.Addr // where it is to be probed; valid if neither Err nor Exists
+}
+
+// Admit decides whether the look-up of a name by who may add a host. The rules, in
+// this order: a host that exists is found by anyone; the name is valid; the user may
+// add hosts; there is room for one more; the name resolves; its address may be
+// probed. Nobody who may not add hosts can cause a query to a name server.
+//
+// Admit waits for the name server no longer than Settings.LookupWait. Then it
+// answers ErrPending, the look-up goes on, and asking again soon has its outcome,
+// which is kept for 30 seconds. Admit adds nothing: Add does, and uses the address.
+func (r *Registry) Admit(who Who, name string) Decision {
+	if err := CheckName(name); err != nil {
+		return refuse(who, name, ErrName, err)
+	}
+	r.mu.Lock()
+	if e := r.names[name]; e != nil && e.host != nil {
+		id := e.host.ID
+		r.mu.Unlock()
+		return Decision{Exists: true, ID: id}
+	}
+	rule := r.admits(who)
+	var e *entry
+	var done chan struct{}
+	if rule == nil {
+		e, done = r.ask(name)
+	}
+	wait := r.settings.LookupWait
+	r.mu.Unlock()
+	switch {
+	case rule != nil:
+		return refuse(who, name, rule, nil)
+	case e == nil:
+		return refuse(who, name, ErrPending, errors.New("too many names are being asked for"))
+	}
+	if done != nil && !waitFor(done, wait) {
+		return refuse(who, name, ErrPending, nil)
+	}
+	return r.decide(who, e)
+}
+
+// admits applies the rules that need no address.
+func (r *Registry) admits(who Who) error {
+	if !r.settings.Create.Has(who) {
+		return ErrUser
+	}
+	if r.demand >= r.settings.MaxHosts {
+		return ErrLimit
+	}
+	return nil
+}
+
+// ask returns the entry of a name, and a channel to wait for if it has no outcome
+// yet. The entry is nil if there is no room for one.
+func (r *Registry) ask(name string) (*entry, chan struct{}) {
+	e := r.names[name]
+	if e == nil {
+		if addr, err := netip.ParseAddr(name); err == nil {
+			return &entry{name: name, known: true, addrs: []netip.Addr{addr.Unmap()}}, nil
+		}
+		if r.cached >= maxCached && !r.evict() {
+			return nil, nil
+		}
+		e = r.newEntry(name)
+		r.cached++
+		// Ahead of all that is due: a client waits.
+		r.schedule(e, time.Time{})
+	}
+	if e.known {
+		return e, nil
+	}
+	if e.done == nil {
+		e.done = make(chan struct{})
+	}
+	return e, e.done
+}
+
+// evict makes room for a cached entry, at the cost of the one next due.
+func (r *Registry) evict() bool {
+	var first *entry
+	for _, e := range r.names {
+		if e.host == nil && e.known && !e.busy && (first == nil || e.due.Before(first.due)) {
+			first = e
+		}
+	}
+	if first != nil {
+		r.drop(first)
+	}
+	return first != nil
+}
+
+// decide applies the rules to the outcome of a look-up.
+func (r *Registry) decide(who Who, e *entry) Decision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.host != nil { // added meanwhile
+		return Decision{Exists: true, ID: e.host.ID}
+	}
+	if rule := r.admits(who); rule != nil { // changed meanwhile
+		return refuse(who, e.name, rule, nil)
+	}
+	if !e.known {
+		return refuse(who, e.name, ErrPending, nil)
+	}
+	if len(e.addrs) == 0 {
+		return refuse(who, e.name, ErrUnresolved, e.err)
+	}
+	addr, rule, cause := r.choose(e.addrs, netip.Addr{}, OnDemand)
+	if rule != nil {
+		return refuse(who, e.name, rule, cause)
+	}
+	return Decision{Addr: addr}
+}
+
+func refuse(who Who, name string, rule, cause error) Decision {
+	return Decision{Err: &Refusal{Name: name, Who: who, Rule: rule, Cause: cause}}
+}
+
+func waitFor(done chan struct{}, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
