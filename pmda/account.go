@@ -57,8 +57,8 @@ func (a account) become(keep uint64) error {
 		return nil
 	}
 	if keep != 0 {
-		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1, 0); err != nil {
-			return fmt.Errorf("keeping capabilities: %w", err)
+		if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1, 0); errno != 0 {
+			return fmt.Errorf("keeping capabilities: %w", errno)
 		}
 	}
 	if err := syscall.Setgroups(a.groups); err != nil {
@@ -84,16 +84,12 @@ func setCaps(keep uint64) error {
 		word := uint32(keep >> (32 * i))
 		data[i] = unix.CapUserData{Effective: word, Permitted: word}
 	}
-	err := onAllThreads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&data[0])), 0)
-	if err != nil {
-		return fmt.Errorf("keeping capabilities: %w", err)
-	}
-	return nil
-}
-
-func onAllThreads(call, a, b, c uintptr) error {
-	if _, _, errno := syscall.AllThreadsSyscall(call, a, b, c); errno != 0 {
-		return errno
+	// The pointers become numbers in the call itself, so that what they point to
+	// stays where it is.
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&data[0])), 0)
+	if errno != 0 {
+		return fmt.Errorf("keeping capabilities: %w", errno)
 	}
 	return nil
 }
