@@ -65,7 +65,7 @@ type domain interface {
 	title() string
 	kept() bool
 	help() (oneline, long string)
-	open(id pcp.InDom, n numbers)
+	open(id pcp.InDom, n numbers) error
 	labels() pcp.Labels
 	instances() []pcp.Instance
 	nameOf(id int32) (string, bool)
@@ -164,7 +164,7 @@ func (d *InDom[T]) All(f func(inst pcp.Instance, data T) bool) {
 // with all others; the zero time if never.
 func (d *InDom[T]) Used(name string) time.Time {
 	i, ok := d.names[firstWord(name)]
-	if !ok {
+	if !ok || d.slots[i].name != name {
 		return time.Time{}
 	}
 	if d.slots[i].used.After(d.allAt) {
@@ -252,12 +252,26 @@ func (d *InDom[T]) title() string {
 	return fmt.Sprintf("instance domain %d", d.Serial)
 }
 
-func (d *InDom[T]) open(id pcp.InDom, n numbers) {
+// open gives the domain its number and, unless n is nil, where its ids come from.
+// Instances that are there already get their ids from n too.
+func (d *InDom[T]) open(id pcp.InDom, n numbers) error {
 	d.id = id
-	if n != nil {
-		d.ids = n
-	}
 	d.init()
+	if n == nil {
+		return nil
+	}
+	d.ids = n
+	clear(d.byID)
+	d.gen++
+	for i := range d.slots {
+		id, err := n.ID(d.slots[i].name)
+		if err != nil {
+			return fmt.Errorf("instance %q of %s: %w", d.slots[i].name, d.title(), err)
+		}
+		d.slots[i].id = id
+		d.byID[id] = i
+	}
+	return nil
 }
 
 func (d *InDom[T]) instances() []pcp.Instance {

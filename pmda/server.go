@@ -22,6 +22,7 @@ type Options struct {
 	StateDir string      // where instance ids are kept; empty: in memory only
 	Log      *log.Logger // nil: standard error
 	Debug    map[string]bool
+	Try      bool // without PCP; see Agent.Try
 
 	keepCaps uint64
 }
@@ -88,15 +89,13 @@ func New(a *Agent, o Options) (*Server, error) {
 // openInDom gives an instance domain its number and, if it keeps ids, its file.
 func (s *Server) openInDom(id pcp.InDom, d domain) error {
 	if !d.kept() || s.opts.StateDir == "" {
-		d.open(id, nil)
-		return nil
+		return d.open(id, nil)
 	}
 	m, err := s.OpenIDs(fmt.Sprintf("%d", d.serial()))
 	if err != nil {
 		return err
 	}
-	d.open(id, m)
-	return nil
+	return d.open(id, m)
 }
 
 // OpenIDs opens a file of numbers that are kept for ever, named after the agent and
@@ -124,17 +123,32 @@ func (s *Server) Stop() {
 }
 
 // Add adds a metric while the agent runs. Its name must lie in a dynamic subtree for
-// pmcd to ask for it. Clients are told that names have changed.
+// pmcd to ask for it. Clients are told that names have changed. After an error
+// nothing has changed.
 func (s *Server) Add(m Metric) error {
-	before := len(s.table.indoms)
+	d := m.Get.indom
+	if d == nil {
+		return s.add(m)
+	}
+	id := pcp.MakeInDom(s.table.domain, d.serial())
+	if s.table.indoms[id] != nil {
+		return s.add(m)
+	}
+	err := s.add(m)
+	if err == nil {
+		if err = s.openInDom(id, d); err != nil {
+			s.table.remove(m.Name)
+		}
+	}
+	if err != nil {
+		delete(s.table.indoms, id)
+	}
+	return err
+}
+
+func (s *Server) add(m Metric) error {
 	if err := s.table.add(m); err != nil {
 		return fmt.Errorf("pmda: %w", err)
-	}
-	if len(s.table.indoms) > before {
-		d := m.Get.indom
-		if err := s.openInDom(pcp.MakeInDom(s.table.domain, d.serial()), d); err != nil {
-			return err
-		}
 	}
 	s.state |= pcp.StateNames
 	return nil
