@@ -50,7 +50,7 @@ func child(spec string) {
 			return
 		}
 		fmt.Println(id, name)
-		if i > 100 {
+		if i > 100 && i%20 == 0 {
 			time.Sleep(100 * time.Microsecond) // keep the file small over all the runs
 		}
 	}
@@ -59,7 +59,7 @@ func child(spec string) {
 // TestKilled kills a process again and again while it gives out numbers. Whatever it
 // reported before its death counts as recorded in an archive.
 func TestKilled(t *testing.T) {
-	const kills = 240
+	const kills = 300
 	// In memory, since a kill takes nothing from a disk and waiting for one takes long.
 	path := filepath.Join(mount(t, "16m"), "f")
 	given := make(map[int32]string)
