@@ -2,6 +2,8 @@ package pmda
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -27,6 +29,7 @@ func (s *Server) handle(b []byte) {
 		s.log.Printf("recv %x", b)
 	}
 	s.client = s.clients[h.From]
+	defer s.survive(h.Type)
 	switch h.Type {
 	case pdu.TypeFetch:
 		if err = s.in.fetch.Parse(b); err == nil {
@@ -90,6 +93,37 @@ func (s *Server) answer(p pdu.PDU, from int32) {
 	}
 }
 
+// survive keeps a function of the agent that panics from ending the agent: the one
+// request fails. A function is called before the answer is written, never after, so
+// the request still waits for one.
+func (s *Server) survive(t pdu.Type) {
+	bad := recover()
+	if bad == nil {
+		return
+	}
+	what := fmt.Sprintf("%v: panic: %v", t, bad)
+	if what != s.panicked { // the same again at every fetch would fill the disk
+		s.panicked = what
+		what += "\n" + string(debug.Stack())
+	}
+	s.log.Print(what)
+	if t == pdu.TypeFetch {
+		s.state |= s.raised
+	}
+	if answered(t) {
+		s.send(&pdu.Error{Code: pcp.ErrGeneric})
+	}
+}
+
+// answered reports whether pmcd waits for an answer to a PDU of this type.
+func answered(t pdu.Type) bool {
+	switch t {
+	case pdu.TypeProfile, pdu.TypeAttr, pdu.TypeError, pdu.TypeCreds:
+		return false
+	}
+	return true
+}
+
 // begin lets the agent bring itself up to date.
 func (s *Server) begin(from int32, fetch bool) {
 	s.now = time.Now()
@@ -110,9 +144,7 @@ func (s *Server) begin(from int32, fetch bool) {
 // kinds are passed over.
 func (s *Server) refuse(t pdu.Type, err error) {
 	s.log.Printf("%v from pmcd: %v", t, err)
-	switch t {
-	case pdu.TypeProfile, pdu.TypeAttr, pdu.TypeError, pdu.TypeCreds:
-	default:
+	if answered(t) {
 		s.send(&pdu.Error{Code: pcp.ErrGeneric})
 	}
 }
@@ -138,8 +170,8 @@ func (s *Server) fail(err error, what string) {
 	code := s.code(err, what)
 	if code == pcp.ErrPMDANotReady {
 		// pmcd sends no notices now, so what is known of clients grows old.
-		s.ready = false
 		s.forgetClients()
+		s.ready = false
 	}
 	s.send(&pdu.Error{Code: code})
 }

@@ -14,8 +14,8 @@ func (s *Server) fetch() {
 // collect makes a RESULT with a value set for each metric, in the order given.
 func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {
 	s.fetches++
-	s.result.Reset(0, s.state)
-	s.state = 0
+	s.raised, s.state = s.state, 0
+	s.result.Reset(0, s.raised)
 	for _, pmid := range ids {
 		s.result.Begin(pmid)
 		if m := s.table.metrics[pmid]; m == nil {

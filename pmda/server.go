@@ -51,6 +51,7 @@ type Server struct {
 	result  pdu.ResultWriter
 	values  Values
 	state   uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
+	raised  uint32 // what the result being written raises
 	fetches uint64
 	now     time.Time
 	client  *Client
@@ -60,6 +61,7 @@ type Server struct {
 	stopOnce sync.Once
 	stopped  bool
 	failed   error
+	panicked string // the last panic that was logged with its stack
 }
 
 // New checks the declaration of an agent and makes its server. The error lists all
