@@ -110,7 +110,7 @@ func (s *Server) labels(p *pdu.LabelReq) {
 func (s *Server) labelsOf(p *pdu.LabelReq) pcp.Labels {
 	switch p.Kind {
 	case pcp.LabelDomain:
-		return append(pcp.Labels{{Name: "agent", Value: s.agent.Name}}, s.agent.Labels...)
+		return s.agent.domainLabels()
 	case pcp.LabelInDom:
 		if d := s.table.indoms[pcp.InDom(p.Ident)]; d != nil {
 			return d.labels()

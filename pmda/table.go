@@ -3,6 +3,7 @@ package pmda
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func newTable(domainNumber int) *table {
 func (t *table) add(m Metric) error {
 	pmid := pcp.MakePMID(t.domain, m.Cluster, m.Item)
 	bad := checkMetric(&m)
-	if old := t.metrics[pmid]; old != nil {
+	if old := t.metrics[pmid]; old != nil && pmid.Cluster() == m.Cluster && pmid.Item() == m.Item {
 		bad = append(bad, fmt.Errorf("number %d.%d is taken by %s", m.Cluster, m.Item, old.Name))
 	}
 	c := &metric{Metric: m, indom: m.Get.indom}
@@ -147,14 +148,7 @@ func build(a *Agent, domainNumber int) (*table, error) {
 			bad = append(bad, fmt.Errorf("dynamic subtree: %w", err))
 		}
 	}
-	if err := pdu.CheckLabels(a.Labels); err != nil {
-		bad = append(bad, err)
-	}
-	for _, l := range a.ClusterLabels {
-		if err := pdu.CheckLabels(l); err != nil {
-			bad = append(bad, err)
-		}
-	}
+	bad = append(bad, checkAgentLabels(a)...)
 	for _, m := range a.Metrics {
 		if err := t.add(m); err != nil {
 			bad = append(bad, err)
@@ -164,6 +158,27 @@ func build(a *Agent, domainNumber int) (*table, error) {
 		return nil, fmt.Errorf("pmda: agent %q is not well declared:\n%w", a.Name, errors.Join(bad...))
 	}
 	return t, nil
+}
+
+// checkAgentLabels includes the label that is added, so that another "agent" is found.
+func checkAgentLabels(a *Agent) (bad []error) {
+	if err := pdu.CheckLabels(a.domainLabels()); err != nil {
+		bad = append(bad, err)
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(a.ClusterLabels)) {
+		if cluster < 0 || cluster > pcp.MaxCluster {
+			bad = append(bad, fmt.Errorf("labels of cluster %d: not within 0..%d", cluster, pcp.MaxCluster))
+		}
+		if err := pdu.CheckLabels(a.ClusterLabels[cluster]); err != nil {
+			bad = append(bad, fmt.Errorf("labels of cluster %d: %w", cluster, err))
+		}
+	}
+	return bad
+}
+
+// domainLabels returns the labels of all the agent's metrics.
+func (a *Agent) domainLabels() pcp.Labels {
+	return append(pcp.Labels{{Name: "agent", Value: a.Name}}, a.Labels...)
 }
 
 // list returns the metrics in the order of their numbers.
