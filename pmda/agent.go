@@ -89,7 +89,7 @@ type Agent struct {
 	// follow the options: pmdaNAME --try ARGS. What it would export is then printed,
 	// round after round: the metrics TryColumns as a table, or with --json all.
 	Try        func(s *Server, args []string) error
-	TryColumns []string
+	TryColumns []Column
 }
 
 // Metric declares one metric.

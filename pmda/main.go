@@ -111,7 +111,7 @@ func defaultStateDir() string {
 func (c *command) run(a *Agent, args []string) error {
 	c.Log = log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds)
 	if c.try.on {
-		c.logFile, c.stateDir = "-", ""
+		c.Try, c.logFile, c.stateDir = true, "-", ""
 	}
 	listener, err := c.prepare(a)
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
+// Column is a column of the table that --try prints: the values of a metric.
+type Column struct{ Metric, Head string }
+
 // try runs an agent without PCP: it prints what the agent would export, round after
 // round, as a table with a row for each instance or as a line of JSON.
 type try struct {
@@ -129,14 +132,14 @@ func jsonValue(v pcp.Value) any {
 
 // writeTable writes a row for each instance and a column for each of the metrics;
 // where there is no value stands a dash.
-func writeTable(w io.Writer, list []Export, columns []string) error {
+func writeTable(w io.Writer, list []Export, columns []Column) error {
 	rows := make(map[string][]string)
 	head := []string{"INSTANCE"}
 	for i, c := range columns {
-		head = append(head, strings.ToUpper(c[strings.LastIndexByte(c, '.')+1:]))
-		at, ok := slices.BinarySearchFunc(list, c, func(e Export, name string) int { return compare(e.Name, name) })
+		head = append(head, c.Head)
+		at, ok := slices.BinarySearchFunc(list, c.Metric, func(e Export, name string) int { return compare(e.Name, name) })
 		if !ok {
-			return fmt.Errorf("no metric %s for a column of the table", c)
+			return fmt.Errorf("no metric %s for a column of the table", c.Metric)
 		}
 		for _, v := range list[at].Values {
 			if rows[v.Inst] == nil {

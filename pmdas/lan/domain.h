@@ -1,0 +1,2 @@
+/* domain number of the agent rtlan, unless -d says otherwise */
+#define RTLAN 470

@@ -1,0 +1,330 @@
+// Package agent is the table of the agent rtlan: which metrics there are, and where
+// their values come from. Probing is package probe's, names are package hosts', and
+// the agent hands each what the other needs to know.
+package agent
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/health"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/lan/internal/conf"
+	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
+	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
+	"github.com/spf13/pflag"
+)
+
+// Name and Domain are the agent's in pmcd.conf.
+const (
+	Name   = "rtlan"
+	Domain = 470
+)
+
+// Agent is the agent rtlan. All fields belong to the serving goroutine but for those
+// that say otherwise.
+type Agent struct {
+	configFile string
+	engineFlag string
+
+	conf       conf.Config
+	trying     bool
+	warnings   []error // until there is a server with a log
+	engine     probe.Engine
+	engineName string
+	prober     *probe.Prober
+	registry   *hosts.Registry
+	server     *pmda.Server
+	hosts      *pmda.InDom[*host]
+	fetches    uint64
+	refused    uint64
+	health     *health.File // the ticker's alone
+
+	moved atomic.Uint64 // how often hosts got an address; see addresses
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// New declares the agent.
+func New() *pmda.Agent {
+	a := &Agent{conf: conf.Defaults()}
+	a.hosts = &pmda.InDom[*host]{
+		Serial: 0, Name: "hosts", Keep: true,
+		OneLine: "hosts whose response time is measured",
+		Help: "A host is there because the configuration names it, because its name was stored\n" +
+			"into rtime.lan.control.add, or because a client looked it up by name, as\n" +
+			"pmval -i NAME does. The instance has the name as it was given; what it stands for\n" +
+			"is in rtime.lan.address.",
+		InstanceLabels: (*host).labels,
+		Lookup:         a.lookup,
+	}
+	return &pmda.Agent{
+		Name: Name, Domain: Domain, Metrics: a.metrics(),
+		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.close,
+		Try: a.try, TryColumns: tryColumns,
+	}
+}
+
+func (a *Agent) flags(f *pflag.FlagSet) {
+	dir := os.Getenv("PCP_SYSCONF_DIR")
+	if dir == "" {
+		dir = "/etc/pcp"
+	}
+	f.StringVar(&a.configFile, "config", filepath.Join(dir, Name, Name+".conf"), "configuration file")
+	f.StringVar(&a.engineFlag, "engine", "", "engine in place of the configured one: auto, linux or pro-bing")
+}
+
+// capNetRaw is CAP_NET_RAW of capabilities(7).
+const capNetRaw = 13
+
+// setup reads the configuration and opens the sockets, which needs privileges.
+func (a *Agent) setup(o *pmda.Options) error {
+	a.trying = o.Try
+	if !a.trying && a.configFile != "" {
+		if err := a.load(); err != nil {
+			a.warnings = append(a.warnings, err)
+		}
+	}
+	name := string(a.conf.Engine)
+	if a.engineFlag != "" {
+		name = a.engineFlag
+	}
+	var err error
+	a.engine, err = probe.Open(name, probe.Options{Report: func(e error) { a.warnings = append(a.warnings, e) }})
+	if err != nil {
+		return err
+	}
+	a.engineName = probe.NameOf(a.engine)
+	if a.engineName == probe.EngineProbing {
+		o.KeepCapability(capNetRaw)
+	}
+	return nil
+}
+
+// load reads the configuration file. Numbers that it does not give stay as they are,
+// as the seed has it; lists are what the file says. Without a file the defaults hold.
+func (a *Agent) load() error {
+	f, err := conf.Load(a.configFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	current, def := a.conf, conf.Defaults()
+	current.Hosts, current.Allow, current.Deny = nil, def.Allow, def.Deny
+	current.Create, current.Store = def.Create, def.Store
+	a.conf = f.Merge(current)
+	return nil
+}
+
+func (a *Agent) probing() probe.Settings {
+	return probe.Settings{Interval: a.conf.Interval, MaxRate: a.conf.MaxRate, Weight: a.conf.Weight,
+		Timeout: a.conf.Timeout, Window: a.conf.Window, Idle: a.conf.Idle}
+}
+
+func (a *Agent) naming() hosts.Settings {
+	return hosts.Settings{Policy: a.conf.Policy(), Family: a.conf.Family, Refresh: a.conf.Resolve}
+}
+
+// start begins to probe.
+func (a *Agent) start(s *pmda.Server) error {
+	a.server = s
+	for _, w := range a.warnings {
+		s.Logf("%v", w)
+	}
+	a.prober = probe.New(a.engine, a.probing())
+	a.registry = hosts.New(net.DefaultResolver, &addresses{a.prober, &a.moved}, a.naming())
+	for _, name := range a.conf.Hosts {
+		if err := a.add(name, hosts.Configured); err != nil {
+			s.Logf("%v", err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	for _, run := range []func(context.Context){a.prober.Run, a.registry.Run, a.tick} {
+		a.tasks.Add(1)
+		go func() {
+			defer a.tasks.Done()
+			run(ctx)
+		}()
+	}
+	s.Logf("probing %d hosts with the engine %s", a.hosts.Len(), a.engineName)
+	return nil
+}
+
+// close stops probing.
+func (a *Agent) close() {
+	a.stop()
+	a.tasks.Wait()
+	a.engine.Close()
+}
+
+// refresh begins a new snapshot: see host.now.
+func (a *Agent) refresh(r *pmda.Request) {
+	a.fetches++
+	if r.Fetch {
+		a.prober.Wake()
+	}
+}
+
+// add adds a host, or changes the origin of one that is there.
+func (a *Agent) add(name string, origin hosts.Origin) error {
+	if err := hosts.CheckName(name); err != nil {
+		return err
+	}
+	h, there := a.hosts.Get(name)
+	if !there {
+		h = &host{agent: a, name: name}
+		id, err := a.hosts.Add(name, h)
+		if err != nil {
+			return err
+		}
+		h.id = uint32(id)
+	}
+	if err := a.registry.Add(h.id, name, origin); err != nil {
+		if !there {
+			a.hosts.Remove(name)
+		}
+		return err
+	}
+	return nil
+}
+
+// drop removes a host.
+func (a *Agent) drop(h *host) {
+	a.registry.Remove(h.id)
+	a.hosts.Remove(h.name)
+}
+
+// reload reads the configuration again. A bad file changes nothing.
+func (a *Agent) reload() error {
+	engine := a.conf.Engine
+	if err := a.load(); err != nil {
+		return err
+	}
+	if a.conf.Engine != engine {
+		a.server.Logf("the engine changes to %s when the agent is started again", a.conf.Engine)
+	}
+	a.prober.Update(a.probing())
+	a.registry.Update(a.naming())
+	listed := make(map[string]bool, len(a.conf.Hosts))
+	for _, name := range a.conf.Hosts {
+		listed[name] = true
+		if err := a.add(name, hosts.Configured); err != nil {
+			a.server.Logf("%v", err)
+		}
+	}
+	for _, h := range a.registry.Hosts() {
+		if h.Origin == hosts.Configured && !listed[h.Name] {
+			a.registry.Remove(h.ID)
+			a.hosts.Remove(h.Name)
+		}
+	}
+	a.server.Logf("configuration read: %d hosts, interval %v, maxrate %v", a.hosts.Len(), a.conf.Interval, a.conf.MaxRate)
+	return nil
+}
+
+// addresses is the Prober as the Registry sees it. It counts changes of addresses,
+// which are labels of the hosts.
+type addresses struct {
+	*probe.Prober
+	moved *atomic.Uint64
+}
+
+func (p *addresses) SetAddr(id uint32, addr netip.Addr) bool {
+	p.moved.Add(1)
+	return p.Prober.SetAddr(id, addr)
+}
+
+// tick does once a second what is not urgent: it publishes the agent's state, lets
+// hosts go that nobody asks for, and tells clients of changed labels.
+func (a *Agent) tick(ctx context.Context) {
+	if !a.trying {
+		var err error
+		if a.health, err = health.Open(Name, a.healthItems()); err != nil {
+			a.server.Logf("no MMV file: %v", err)
+		} else {
+			defer a.health.Close()
+		}
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var moved uint64
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if a.health != nil {
+			if err := a.health.Update(); err != nil {
+				a.server.Logf("MMV file: %v", err)
+				a.health.Close()
+				a.health = nil
+			}
+		}
+		if m := a.moved.Load(); m != moved {
+			moved = m
+			a.server.Do(a.server.LabelsChanged)
+		}
+		if n%10 == 0 && a.registry.Stats().OnDemand > 0 {
+			a.server.Do(a.expire)
+		}
+	}
+}
+
+// expire lets hosts on demand go that nobody has asked for in a long time.
+func (a *Agent) expire() {
+	for _, h := range a.registry.Hosts() {
+		if used := a.hosts.Used(h.Name); h.Origin == hosts.OnDemand && used.After(h.LastUse) {
+			a.registry.Touch(used, h.ID)
+		}
+	}
+	for _, h := range a.registry.Expire(time.Now()) {
+		a.hosts.Remove(h.Name)
+		a.server.Logf("host %q removed: nobody has asked for it for %v", h.Name, a.conf.Expire)
+	}
+}
+
+// tryColumns is what pmdartlan --try prints of each host.
+var tryColumns = []pmda.Column{
+	{Metric: "rtime.lan.address", Head: "ADDRESS"},
+	{Metric: "rtime.lan.up", Head: "UP"},
+	{Metric: "rtime.lan.rtt", Head: "RTT MS"},
+	{Metric: "rtime.lan.respavg", Head: "AVG"},
+	{Metric: "rtime.lan.window.min", Head: "MIN"},
+	{Metric: "rtime.lan.window.median", Head: "MEDIAN"},
+	{Metric: "rtime.lan.window.p95", Head: "P95"},
+	{Metric: "rtime.lan.window.max", Head: "MAX"},
+	{Metric: "rtime.lan.window.jitter", Head: "JITTER"},
+	{Metric: "rtime.lan.window.loss", Head: "LOSS %"},
+	{Metric: "rtime.lan.requests", Head: "SENT"},
+	{Metric: "rtime.lan.responses", Head: "REPLIES"},
+	{Metric: "rtime.lan.timeouts", Head: "TIMEOUTS"},
+	{Metric: "rtime.lan.errors.total", Head: "ERRORS"},
+}
+
+// try probes the hosts named on the command line, once a second each.
+func (a *Agent) try(_ *pmda.Server, names []string) error {
+	if len(names) == 0 {
+		return errors.New("--try: name at least one host")
+	}
+	s := a.prober.Settings()
+	s.Interval, s.MaxRate, s.Idle = time.Second, max(s.MaxRate, float64(len(names))), 0
+	a.prober.Update(s)
+	for _, name := range names {
+		if err := a.add(name, hosts.Configured); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"github.com/pcp-rtime/rtime/internal/health"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+)
+
+// number is one figure of the agent's own state, published both as a metric below
+// rtime.lan.agent and in the MMV file.
+type number struct {
+	item          int
+	name          string
+	sem           pcp.Sem
+	oneline, help string
+	get           func() uint64
+}
+
+func (a *Agent) numbers() []number {
+	return []number{
+		{0, "hosts", pcp.SemInstant, "hosts that the agent knows", "", func() uint64 { return uint64(a.prober.Stats().Hosts) }},
+		{1, "probed", pcp.SemInstant, "hosts with an address that is probed", "",
+			func() uint64 { return uint64(a.prober.Stats().Probed) }},
+		{2, "on_demand", pcp.SemInstant, "hosts that exist because somebody looked them up",
+			"They go when nobody asks for them any more.", func() uint64 { return uint64(a.registry.Stats().OnDemand) }},
+		{3, "in_flight", pcp.SemInstant, "requests neither answered nor lost yet, over all hosts", "",
+			func() uint64 { return uint64(a.prober.Stats().InFlight) }},
+		{4, "sent", pcp.SemCounter, "echo requests sent, over all hosts", "", func() uint64 { return a.prober.Stats().Sent }},
+		{5, "cycles", pcp.SemCounter, "cycles completed: each host had its turn", "",
+			func() uint64 { return a.prober.Stats().Cycles }},
+		{6, "overruns", pcp.SemCounter, "cycles that took longer than the interval",
+			"By more than 5 percent. Either there are more hosts than maxrate lets through in\n" +
+				"an interval, or the machine is too busy.", func() uint64 { return a.prober.Stats().Overruns }},
+		{7, "drops", pcp.SemCounter, "messages lost for want of room in the sockets' buffers", "",
+			func() uint64 { return a.prober.Stats().Drops }},
+		{8, "strays", pcp.SemCounter, "ICMP messages that answer none of our requests",
+			"They carry a wrong cookie, a wrong identifier or come from a wrong address.",
+			func() uint64 { return a.prober.Stats().Strays }},
+		{9, "unmatched", pcp.SemCounter, "answers to hosts that are gone, or older than anybody remembers", "",
+			func() uint64 { return a.prober.Stats().Unmatched }},
+		{10, "lookups", pcp.SemCounter, "names looked up", "", func() uint64 { return a.registry.Stats().Lookups }},
+		{11, "lookup_failures", pcp.SemCounter, "names that could not be resolved", "",
+			func() uint64 { return a.registry.Stats().Failures }},
+		{12, "without_address", pcp.SemInstant, "hosts that have no address at present",
+			"Their names do not resolve, or to addresses that may not be probed.",
+			func() uint64 { return uint64(a.registry.Stats().Without) }},
+		{13, "paused", pcp.SemInstant, "whether probing pauses because nobody asks: 1 or 0",
+			"Probing pauses when no value has been asked for during the time that the\n" +
+				"configuration calls idle, and resumes with the next fetch.", func() uint64 {
+				if a.prober.Stats().Paused {
+					return 1
+				}
+				return 0
+			}},
+	}
+}
+
+// agentMetrics are the agent's own state.
+func (a *Agent) agentMetrics() []pmda.Metric {
+	var rows []pmda.Metric
+	for _, n := range a.numbers() {
+		rows = append(rows, pmda.Metric{Name: "rtime.lan.agent." + n.name, Cluster: clusterAgent, Item: n.item,
+			Sem: n.sem, Units: pcp.Count, OneLine: n.oneline, Help: n.help,
+			Get: pmda.Value(func() (uint64, error) { return n.get(), nil })})
+	}
+	return append(rows, pmda.Metric{
+		Name: "rtime.lan.agent.cycle", Cluster: clusterAgent, Item: 20, Sem: pcp.SemInstant, Units: pcp.Seconds,
+		Get: pmda.Value(func() (float64, error) {
+			s := a.prober.Stats()
+			if s.Cycles == 0 {
+				return 0, pcp.ErrValue
+			}
+			return s.LastCycle.Seconds(), nil
+		}),
+		OneLine: "length of the last completed cycle",
+	}, pmda.Metric{
+		Name: "rtime.lan.agent.engine", Cluster: clusterAgent, Item: 21, Sem: pcp.SemDiscrete,
+		Get:     pmda.Value(func() (string, error) { return a.engineName, nil }),
+		OneLine: "engine that sends the requests: linux or pro-bing",
+	}, pmda.Metric{
+		Name: "rtime.lan.agent.refused", Cluster: clusterAgent, Item: 22, Sem: pcp.SemCounter, Units: pcp.Count,
+		Get:     pmda.Value(func() (uint64, error) { return a.refused, nil }),
+		OneLine: "look-ups of new hosts that were refused",
+		Help:    "The agent's log tells who asked, and which rule refused.",
+	})
+}
+
+// healthItems are the numbers as the MMV file has them.
+func (a *Agent) healthItems() []health.Item {
+	var items []health.Item
+	for _, n := range a.numbers() {
+		items = append(items, health.Item{Name: n.name, Counter: n.sem == pcp.SemCounter, OneLine: n.oneline, Read: n.get})
+	}
+	return items
+}

@@ -1,0 +1,3 @@
+package probe
+
+func (*linuxEngine) name() string { return EngineLinux }
