@@ -14,7 +14,7 @@ const maxText = 64 << 20
 
 // Parse reads the text form. name is what errors call the source; they begin with
 // file and line. Lines that begin with # are left out, as are empty lines at the end
-// of an entry and before its long text ends. define gives numbers to the symbols that
+// of an entry and before the first one. define gives numbers to the symbols that
 // may stand in place of a domain number ("@ RTLAN.0 Hosts"), as Install puts them in;
 // it may be nil. Where one thing has two entries, both are returned.
 //

@@ -97,6 +97,8 @@ func TestRulesCatch(t *testing.T) {
 		{"pdu and names", graph{"pdu": of(in("pmns"))}, "pdu imports pmns"},
 		{"pdu's tests may read files", graph{"pdu": {tests: []string{"os"}}}, ""},
 		{"pmns imports another module", graph{"pmns": of("github.com/x/y")}, "pmns imports github.com/x/y"},
+		{"help and names", graph{"help": of(in("pmns"), in("pcp"))}, ""},
+		{"help and PDUs", graph{"help": of(in("pmns")), "pmns": of(in("pdu"))}, "help must not know pdu, which pmns imports"},
 		{"pmda and sockets", graph{"pmda": of("net", in("pdu"), in("internal/ids"))}, ""},
 		{"pmda knows an agent", graph{"pmda": of(in("pmdas/lan/internal/agent"))}, "pmda must not know pmdas/lan/internal/agent"},
 		{"pmda maps memory, by way of another", graph{"pmda": of(in("x")), "x": of(in("internal/shm"))},
