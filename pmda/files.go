@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-rtime/rtime/help"
 	"github.com/pcp-rtime/rtime/pmns"
 )
 
@@ -30,7 +31,7 @@ func WriteFiles(a *Agent, dir string) error {
 			return err
 		},
 		"root":    func(w io.Writer) error { return a.writeRoot(w, t) },
-		"help":    func(w io.Writer) error { return writeHelp(w, t) },
+		"help":    func(w io.Writer) error { return a.writeHelp(w, t) },
 		"Install": func(w io.Writer) error { return a.writeScript(w, tops, "pmdaInstall") },
 		"Remove":  func(w io.Writer) error { return a.writeScript(w, tops, "pmdaRemove") },
 	}
@@ -143,13 +144,19 @@ func (a *Agent) writeRoot(w io.Writer, t *table) error {
 	return pmns.Write(w, tree, pmns.WriteOptions{Symbol: a.symbol(), Domain: a.Domain})
 }
 
-// writeHelp writes the help text in the form of newhelp(1), for people and for PCP's
-// tools; the agent itself answers from memory.
-func writeHelp(w io.Writer, t *table) error {
-	for _, m := range t.list() {
-		fmt.Fprintf(w, "@ %s %s\n%s\n\n", m.Name, m.OneLine, m.Help)
+// writeHelp writes the help text in the form of newhelp(1), for PCP's tools and for
+// people; the agent itself answers from memory.
+func (a *Agent) writeHelp(w io.Writer, t *table) error {
+	var entries []help.Entry
+	for id, d := range t.indoms {
+		one, long := d.help()
+		entries = append(entries, help.Entry{Kind: help.InDom, InDom: id, OneLine: one, Text: long})
 	}
-	return nil
+	slices.SortFunc(entries, func(a, b help.Entry) int { return int(a.InDom) - int(b.InDom) })
+	for _, m := range t.list() {
+		entries = append(entries, help.Entry{Kind: help.Name, Name: m.Name, OneLine: m.OneLine, Text: m.Help})
+	}
+	return help.Write(w, entries, help.WriteOptions{Symbol: a.symbol(), Domain: a.Domain})
 }
 
 func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
