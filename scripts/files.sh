@@ -1,0 +1,56 @@
+# shellcheck shell=sh
+# Putting files where they belong, and knowing later which ones they were. To be
+# sourced after common.sh and load_pcp; $manifest is the list to add to.
+
+# put MODE FROM TO installs a file. It appears whole or not at all, and a program that
+# runs from the old one goes on running.
+put() {
+	mkdir -p "$(dirname "$3")" || return 1
+	fresh=$(dirname "$3")/.$(basename "$3").fresh
+	cp "$2" "$fresh" && chmod "$1" "$fresh" && chown 0:0 "$fresh" && mv -f "$fresh" "$3" || return 1
+	say "$3" >>"$manifest"
+}
+
+# put_linked MODE FROM TO LINK installs a file and a link to it, unless they are one.
+put_linked() {
+	put "$1" "$2" "$3" || return 1
+	[ "$3" != "$4" ] || return 0
+	mkdir -p "$(dirname "$4")" && ln -sfn "$3" "$4" || return 1
+	say "$4" >>"$manifest"
+}
+
+# put_tree FROM TO LINK installs a folder of folders of files, each with a link.
+put_tree() {
+	[ -d "$1" ] || return 0
+	(cd "$1" && find . -type f | sed 's|^\./||') | while read -r f; do
+		put_linked 644 "$1/$f" "$2/$f" "$3/$f" || exit 1
+	done
+}
+
+# put_config FROM TO LINK installs a configuration file, unless there is one: that one
+# stays, and a default that differs from it is put beside it.
+put_config() {
+	if [ ! -e "$2" ]; then
+		put 644 "$1" "$2" || return 1
+		# A configuration outlives the agent, so it is not on the list.
+		sed -i '$d' "$manifest"
+	elif ! cmp -s "$1" "$2"; then
+		put 644 "$1" "$2.new" || return 1
+		say "$2 is kept as it is; the new default is $2.new"
+	fi
+	ln -sfn "$2" "$3" || return 1
+	say "$3" >>"$manifest"
+}
+
+# remove_listed removes the files named in one list and not in another, and then the
+# folders that this leaves empty.
+remove_listed() {
+	# Read first: the list itself may be among what is removed.
+	list=$(grep -vxFf "$2" "$1")
+	say "$list" | while read -r f; do
+		[ -n "$f" ] || continue
+		rm -f "$f"
+		rmdir -p --ignore-fail-on-non-empty "$(dirname "$f")" 2>/dev/null
+	done
+	return 0
+}
