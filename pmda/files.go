@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pcp-rtime/rtime/help"
+	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmns"
 )
 
@@ -148,11 +149,11 @@ func (a *Agent) writeRoot(w io.Writer, t *table) error {
 // people; the agent itself answers from memory.
 func (a *Agent) writeHelp(w io.Writer, t *table) error {
 	var entries []help.Entry
-	for id, d := range t.indoms {
+	for _, d := range t.domains() {
 		one, long := d.help()
+		id := pcp.MakeInDom(t.domain, d.serial())
 		entries = append(entries, help.Entry{Kind: help.InDom, InDom: id, OneLine: one, Text: long})
 	}
-	slices.SortFunc(entries, func(a, b help.Entry) int { return int(a.InDom) - int(b.InDom) })
 	for _, m := range t.list() {
 		entries = append(entries, help.Entry{Kind: help.Name, Name: m.Name, OneLine: m.OneLine, Text: m.Help})
 	}

@@ -190,3 +190,13 @@ func (t *table) list() []*metric {
 	slices.SortFunc(list, func(a, b *metric) int { return int(a.desc.PMID) - int(b.desc.PMID) })
 	return list
 }
+
+// domains returns the instance domains in the order of their serials.
+func (t *table) domains() []domain {
+	list := make([]domain, 0, len(t.indoms))
+	for _, d := range t.indoms {
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b domain) int { return a.serial() - b.serial() })
+	return list
+}

@@ -34,6 +34,7 @@ const (
 type Agent struct {
 	configFile string
 	engineFlag string
+	resolver   hosts.Resolver
 
 	conf       conf.Config
 	trying     bool
@@ -54,8 +55,10 @@ type Agent struct {
 }
 
 // New declares the agent.
-func New() *pmda.Agent {
-	a := &Agent{conf: conf.Defaults()}
+func New() *pmda.Agent { return newAgent().declare() }
+
+func newAgent() *Agent {
+	a := &Agent{conf: conf.Defaults(), resolver: net.DefaultResolver}
 	a.hosts = &pmda.InDom[*host]{
 		Serial: 0, Name: "hosts", Keep: true,
 		OneLine: "hosts whose response time is measured",
@@ -66,6 +69,10 @@ func New() *pmda.Agent {
 		InstanceLabels: (*host).labels,
 		Lookup:         a.lookup,
 	}
+	return a
+}
+
+func (a *Agent) declare() *pmda.Agent {
 	return &pmda.Agent{
 		Name: Name, Domain: Domain, Metrics: a.metrics(),
 		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.close,
@@ -142,7 +149,7 @@ func (a *Agent) start(s *pmda.Server) error {
 		s.Logf("%v", w)
 	}
 	a.prober = probe.New(a.engine, a.probing())
-	a.registry = hosts.New(net.DefaultResolver, &addresses{a.prober, &a.moved}, a.naming())
+	a.registry = hosts.New(a.resolver, &addresses{a.prober, &a.moved}, a.naming())
 	for _, name := range a.conf.Hosts {
 		if err := a.add(name, hosts.Configured); err != nil {
 			s.Logf("%v", err)
