@@ -112,16 +112,47 @@ func TestReaderLargePDUs(t *testing.T) {
 	}
 }
 
-// TestReaderClaim sees to it that a length costs nothing until its bytes come.
+// TestReaderClaim sees to it that a length costs nothing until its bytes come: the
+// buffer at most doubles what has come, and never exceeds what is claimed.
 func TestReaderClaim(t *testing.T) {
-	b := appendHeader(nil, MaxLen, TypeAttr, 0)
-	b = append(b, make([]byte, 1000)...)
-	r := NewReader(bytes.NewReader(b), 0)
-	if _, err := r.Next(); err != io.ErrUnexpectedEOF {
-		t.Errorf("got %v", err)
+	for _, tt := range []struct{ claim, come, want int }{
+		{MaxLen, 1000, bufferStart},
+		{MaxLen, bufferStart - 1, bufferStart},
+		{MaxLen, bufferStart + 1000, 2 * bufferStart},
+		{MaxLen, 2*bufferStart + 1, 4 * bufferStart},
+		{bufferStart + 2000, bufferStart + 1000, bufferStart + 2000},
+	} {
+		b := append(appendHeader(nil, tt.claim, TypeAttr, 0), make([]byte, tt.come-HeaderLen)...)
+		r := NewReader(bytes.NewReader(b), 0)
+		if _, err := r.Next(); err != io.ErrUnexpectedEOF {
+			t.Errorf("%d of %d bytes: %v", tt.come, tt.claim, err)
+		}
+		if len(r.buf) != tt.want {
+			t.Errorf("%d of %d bytes: buffer of %d, want %d", tt.come, tt.claim, len(r.buf), tt.want)
+		}
 	}
-	if len(r.buf) != bufferStart {
-		t.Errorf("1012 bytes made the buffer %d bytes long", len(r.buf))
+}
+
+// roomReader gives one PDU at a time and records how much room it is offered.
+type roomReader struct {
+	pdu  []byte
+	room int
+}
+
+func (r *roomReader) Read(b []byte) (int, error) {
+	r.room = len(b)
+	return copy(b, r.pdu), nil
+}
+
+// TestReaderRoom sees to it that a reader that has caught up offers its whole
+// buffer, or a busy stream would come in ever smaller pieces.
+func TestReaderRoom(t *testing.T) {
+	src := &roomReader{pdu: goldenBytes(t, "fetch")}
+	r := NewReader(src, 0)
+	for range 3 {
+		if _, err := r.Next(); err != nil || src.room != bufferStart {
+			t.Errorf("%d bytes of room, %v", src.room, err)
+		}
 	}
 }
 
