@@ -38,6 +38,7 @@ type Agent struct {
 
 	conf       conf.Config
 	trying     bool
+	mute       bool    // no MMV file
 	warnings   []error // until there is a server with a log
 	engine     probe.Engine
 	engineName string
@@ -94,7 +95,7 @@ const capNetRaw = 13
 
 // setup reads the configuration and opens the sockets, which needs privileges.
 func (a *Agent) setup(o *pmda.Options) error {
-	a.trying = o.Try
+	a.trying, a.mute = a.trying || o.Try, a.mute || o.Try
 	if !a.trying && a.configFile != "" {
 		if err := a.load(); err != nil {
 			a.warnings = append(a.warnings, err)
@@ -255,7 +256,7 @@ func (p *addresses) SetAddr(id uint32, addr netip.Addr) bool {
 // tick does once a second what is not urgent: it publishes the agent's state, lets
 // hosts go that nobody asks for, and tells clients of changed labels.
 func (a *Agent) tick(ctx context.Context) {
-	if !a.trying {
+	if !a.mute {
 		var err error
 		if a.health, err = health.Open(Name, a.healthItems()); err != nil {
 			a.server.Logf("no MMV file: %v", err)

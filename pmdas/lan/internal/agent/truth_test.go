@@ -26,7 +26,7 @@ type rig struct {
 func newRig(t *testing.T, engine string) *rig {
 	t.Helper()
 	a := newAgent()
-	a.configFile, a.engineFlag, a.trying = "", engine, true
+	a.configFile, a.engineFlag, a.mute = "", engine, true
 	a.conf.Interval, a.conf.MaxRate, a.conf.Timeout = 100*time.Millisecond, 1000, time.Second
 	r := &rig{t: t, agent: a}
 	r.conn = pmdatest.Start(t, a.declare())
