@@ -10,13 +10,13 @@ const (
 	// ever closer than 1/maxrate.
 	strictGap = 10 * time.Millisecond
 
-	// rateSlack is what faster rates allow, so that a timer that fires late does not
-	// cost rate and requests can share a wake-up: no span of time T holds more than
-	// 1 + (T + rateSlack) * maxrate requests.
-	rateSlack = 2 * time.Millisecond
+	// tick is the shortest sleep between two batches of requests at faster rates. A
+	// wake-up costs several times what a request does, so requests share them.
+	tick = 10 * time.Millisecond
 
-	// tick is the shortest sleep between two batches.
-	tick = time.Millisecond
+	// rateSlack is what faster rates allow for a batch, and for a timer that fires
+	// late: no span of time T holds more than 1 + (T + rateSlack) * maxrate requests.
+	rateSlack = 15 * time.Millisecond
 )
 
 // pacer decides when the next turn comes. Its times are durations since the
