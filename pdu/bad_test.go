@@ -3,6 +3,7 @@ package pdu
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -200,6 +201,20 @@ func allowance(b []byte) uint64 {
 	return uint64(factor*len(b)) + 16<<10
 }
 
+// bounded runs f, which decodes b, and fails the test where it allocates more than b
+// pays for. Others in the process, the fuzzing engine for one, allocate beside it now
+// and then, so the smallest of several runs counts.
+func bounded(t *testing.T, what string, b []byte, f func()) {
+	t.Helper()
+	n := allocated(f)
+	for tries := 0; n > allowance(b) && tries < 5; tries++ {
+		n = min(n, allocated(f))
+	}
+	if n > allowance(b) {
+		t.Errorf("%s: %d bytes allocated for %d of input", what, n, len(b))
+	}
+}
+
 // TestHostileWords writes words that lie about lengths over each place of each
 // PDU. None may cause a panic, nor an allocation that its bytes do not pay for.
 func TestHostileWords(t *testing.T) {
@@ -211,9 +226,7 @@ func TestHostileWords(t *testing.T) {
 			for _, w := range words {
 				b := append([]byte(nil), whole...)
 				binary.BigEndian.PutUint32(b[off:], w)
-				if n := allocated(func() { Decode(b) }); n > allowance(b) {
-					t.Errorf("%s: %#x at %d: %d bytes allocated", g.name, w, off, n)
-				}
+				bounded(t, fmt.Sprintf("%s: %#x at %d", g.name, w, off), b, func() { Decode(b) })
 			}
 		}
 	}
@@ -243,9 +256,7 @@ func TestHostileSharing(t *testing.T) {
 	labels = append(labels, text...)
 	for name, b := range map[string][]byte{"profile": profile, "labels": labels} {
 		var err error
-		if n := allocated(func() { _, err = Decode(b) }); n > allowance(b) {
-			t.Errorf("%s: %d bytes allocated for %d", name, n, len(b))
-		}
+		bounded(t, name, b, func() { _, err = Decode(b) })
 		if err == nil || errors.Is(err, ErrTrailing) {
 			t.Errorf("%s: %v", name, err)
 		}
