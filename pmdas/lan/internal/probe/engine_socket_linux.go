@@ -53,6 +53,11 @@ func (s *socket) setup(e *echoer, o Options) error {
 			return os.NewSyscallError("setsockopt IPV6_RECVHOPLIMIT", err)
 		}
 	}
+	if !s.v6 {
+		// A packet that may not be fragmented needs no identification, which the
+		// kernel would make up for each from random numbers. Not vital.
+		unix.SetsockoptInt(s.fd, unix.SOL_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE)
+	}
 	s.setBuffer(o)
 	s.setStamps(o)
 	return nil
