@@ -11,9 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-func main() {
-	os.Exit(pmda.Main(hello()))
-}
+func main() { os.Exit(pmda.Main(hello())) }
 
 func hello() *pmda.Agent {
 	start := time.Now()
@@ -36,12 +34,15 @@ func hello() *pmda.Agent {
 			Name: "hello.mood", Item: 1, Sem: pcp.SemDiscrete,
 			Get: pmda.Per(people, func(mood *int32) (int32, bool) { return *mood, true }),
 			Store: func(s *pmda.Store) error {
-				mood, _ := people.Get(s.Inst.Name)
 				n, err := s.Value.Int64()
-				*mood = int32(n)
+				if mood, ok := people.Get(s.Inst.Name); ok && err == nil {
+					*mood = int32(n)
+				}
 				return err
 			},
 			OneLine: "how each of them feels, as somebody stored it",
 		}},
+		Try:        func(*pmda.Server, []string) error { return nil },
+		TryColumns: []pmda.Column{{Metric: "hello.mood", Head: "MOOD"}},
 	}
 }
