@@ -233,7 +233,7 @@ func trusted(c net.Conn) bool {
 // machine, in the kernel's table; see proc(5). Both addresses have to match, because
 // sockets of several users may share a local port. The far end has to be established
 // and held by a process: one that was closed, with what it sent still to be read, is
-// listed as root's.
+// root's in the eyes of some kernels.
 func tcpOwner(far, near *net.TCPAddr) (uid int, ok bool) {
 	farIP, nearIP := far.IP.To4(), near.IP.To4()
 	table := "/proc/net/tcp"
