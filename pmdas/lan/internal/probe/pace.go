@@ -28,6 +28,7 @@ type pacer struct {
 	minGap   time.Duration // 1/maxrate
 	slack    time.Duration
 	lastTurn time.Duration // place on the grid of the last turn taken or skipped
+	fresh    bool          // there is no grid yet
 	limit    time.Duration // when a request would be right on time for the rate
 	sent     bool          // limit is of a request
 }
@@ -45,10 +46,9 @@ func (p *pacer) set(interval time.Duration, maxRate float64) {
 	}
 }
 
-// restart lets the next turn come at now, if the rate allows.
-func (p *pacer) restart(now time.Duration) {
-	p.lastTurn = now - max(p.interval, p.minGap)
-}
+// restart lets the next turn come at once, if the rate allows, and the grid begin
+// with it.
+func (p *pacer) restart() { p.fresh = true }
 
 // gap is the distance of two turns with n hosts: a cycle lasts the interval, or
 // longer if the rate does not allow n requests in it.
@@ -58,24 +58,27 @@ func (p *pacer) gap(n int) time.Duration {
 
 // due returns when the next turn may be taken.
 func (p *pacer) due(n int) time.Duration {
-	return max(p.lastTurn+p.gap(n), p.limit-p.slack)
+	earliest := p.limit - p.slack
+	if p.fresh {
+		return earliest
+	}
+	return max(p.lastTurn+p.gap(n), earliest)
 }
 
-// take takes the turn that is due at now, if there is one. Turns missed by more
-// than the slack are skipped: they are not made up for by a burst.
-func (p *pacer) take(now time.Duration, n int) bool {
+// take takes the turn that is due at now. Turns missed are skipped, but for as many
+// as the slack has room for: they are not made up for by a burst.
+func (p *pacer) take(now time.Duration, n int) {
 	gap := p.gap(n)
 	turn := p.lastTurn + gap
-	if now < turn || now < p.limit-p.slack {
-		return false
+	if p.fresh {
+		turn, p.fresh = now, false
 	}
-	if late := now - turn; late >= gap+p.slack {
-		turn += late / gap * gap
+	if missed := (now-turn)/gap - p.slack/gap; missed > 0 {
+		turn += missed * gap
 	}
 	p.lastTurn = turn
 	p.limit = max(now, p.limit) + p.minGap
 	p.sent = true
-	return true
 }
 
 // departed notes that a request left at t, which is well after its turn if this

@@ -88,7 +88,7 @@ func New(engine Engine, s Settings) *Prober {
 	}
 	p.settings = s.normal()
 	p.pace.set(p.settings.Interval, p.settings.MaxRate)
-	p.pace.restart(0)
+	p.pace.restart()
 	return p
 }
 
@@ -171,7 +171,7 @@ func (p *Prober) remove(id uint32) bool {
 
 func (p *Prober) link(h *host) {
 	if p.cycle.n == 0 {
-		p.pace.restart(p.now())
+		p.pace.restart()
 	}
 	p.cycle.link(h)
 	p.signal()
@@ -236,7 +236,7 @@ func (p *Prober) Wake() {
 func (p *Prober) resume() {
 	now := p.now()
 	p.resumed = now
-	p.pace.restart(now)
+	p.pace.restart()
 	p.signal()
 }
 
