@@ -1,0 +1,307 @@
+package pdu
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/pcp"
+)
+
+// write has w write the sets as an agent would. By bulk it uses Words and Doubles
+// where the values allow it, asking for more room than it takes.
+func write(w *ResultWriter, state uint32, bulk bool, sets []ValueSet) []byte {
+	w.Reset(7, state)
+	for i := range sets {
+		w.Begin(sets[i].PMID)
+		switch {
+		case sets[i].Err != 0:
+			w.Fail(sets[i].Err)
+		case bulk:
+			writeBulk(w, sets[i].Values)
+		default:
+			for _, v := range sets[i].Values {
+				writeOne(w, v)
+			}
+		}
+		w.End()
+	}
+	head, tail := w.Bytes()
+	return append(bytes.Clone(head), tail...)
+}
+
+func writeOne(w *ResultWriter, v InstValue) {
+	switch t := v.Value.Type(); t {
+	case pcp.TypeString:
+		w.String(v.Inst, string(v.Value.Bytes()))
+	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighresEvent:
+		w.Raw(v.Inst, t, v.Value.Bytes())
+	default:
+		w.Number(v.Inst, t, v.Value.Bits())
+	}
+}
+
+// writeBulk writes the values in two halves.
+func writeBulk(w *ResultWriter, values []InstValue) {
+	for _, part := range [][]InstValue{values[:len(values)/2], values[len(values)/2:]} {
+		if len(part) == 0 {
+			continue
+		}
+		switch t := part[0].Value.Type(); t {
+		case pcp.Type32, pcp.TypeU32:
+			room := w.Words(len(part) + 3)
+			for i, v := range part {
+				binary.BigEndian.PutUint32(room[8*i:], uint32(v.Inst))
+				binary.BigEndian.PutUint32(room[8*i+4:], uint32(v.Value.Bits()))
+			}
+			w.AddWords(len(part))
+		case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+			sets, blocks, pos := w.Doubles(len(part) + 3)
+			for i, v := range part {
+				binary.BigEndian.PutUint32(sets[8*i:], uint32(v.Inst))
+				binary.BigEndian.PutUint32(sets[8*i+4:], uint32(pos+i*BlockWords))
+				binary.BigEndian.PutUint32(blocks[12*i:], uint32(t)<<24|12)
+				binary.BigEndian.PutUint64(blocks[12*i+4:], v.Value.Bits())
+			}
+			w.AddDoubles(len(part))
+		default:
+			for _, v := range part {
+				writeOne(w, v)
+			}
+		}
+	}
+}
+
+// many is a set of n values that make makes.
+func many(id pcp.PMID, n int, value func(i int) pcp.Value) ValueSet {
+	s := ValueSet{PMID: id}
+	for i := range n {
+		s.Values = append(s.Values, InstValue{Inst: int32(i), Value: value(i)})
+	}
+	return s
+}
+
+func alone(id pcp.PMID, v pcp.Value) ValueSet {
+	return ValueSet{PMID: id, Values: []InstValue{{Inst: pcp.InstNull, Value: v}}}
+}
+
+var (
+	words   = func(i int) pcp.Value { return pcp.Num(int32(-i)) }
+	longs   = func(i int) pcp.Value { return pcp.Num(int64(-i)) }
+	doubles = func(i int) pcp.Value { return pcp.Num(float64(i) / 3) }
+	floats  = func(i int) pcp.Value { return pcp.Num(float32(i) / 3) }
+	texts   = func(i int) pcp.Value { return pcp.Str(strings.Repeat("x", i%7)) }
+	rows    = func(i int) pcp.Value { return pcp.RawBytes(pcp.TypeAggregate, make([]byte, i%9)) }
+)
+
+// mixes are results of all kinds.
+var mixes = []struct {
+	name string
+	sets []ValueSet
+}{
+	{"nothing", nil},
+	{"a word", []ValueSet{alone(1, pcp.Num(uint32(math.MaxUint32)))}},
+	{"a double", []ValueSet{alone(1, pcp.Num(1.0))}},
+	{"an empty set", []ValueSet{{PMID: 1}}},
+	{"a failed set", []ValueSet{{PMID: 1, Err: pcp.ErrPMID}}},
+	{"failed, empty and full", []ValueSet{{PMID: 1, Err: pcp.ErrPMID}, alone(2, pcp.Num(1.0)), {PMID: 3},
+		alone(4, pcp.Num(int32(-1))), {PMID: 5, Err: pcp.ErrValue}, alone(6, pcp.Str("hullo world!"))}},
+	{"the captured one", []ValueSet{alone(0x0740001f, pcp.Str("hullo world!")),
+		alone(0x07400022, pcp.RawBytes(pcp.TypeAggregate, []byte("hullo world!"))),
+		alone(0x07400014, pcp.Num(int64(1))), alone(0x07400019, pcp.Num(1.0)), alone(0x0740000f, pcp.Num(float32(1)))}},
+	{"words", []ValueSet{many(1, 100, words), many(2, 50, words)}},
+	{"doubles", []ValueSet{many(1, 100, doubles), many(2, 50, longs)}},
+	{"doubles and words", []ValueSet{many(1, 33, doubles), many(2, 33, words), many(3, 33, longs), many(4, 1, words)}},
+	{"floats", []ValueSet{many(1, 30, floats)}},
+	{"strings", []ValueSet{many(1, 30, texts), alone(2, pcp.Str(""))}},
+	{"aggregates", []ValueSet{many(1, 30, rows), alone(2, pcp.RawBytes(pcp.TypeAggregateStatic, nil))}},
+	{"no events", []ValueSet{alone(1, pcp.RawBytes(pcp.TypeEvent, []byte{0, 0, 0, 0}))}},
+	{"just as much as is merged", []ValueSet{alone(1, pcp.RawBytes(pcp.TypeAggregate, make([]byte, mergeLen-4)))}},
+	{"a block more than is merged", []ValueSet{alone(1, pcp.RawBytes(pcp.TypeAggregate, make([]byte, mergeLen-3)))}},
+	{"much", []ValueSet{many(1, 10000, doubles), many(2, 10000, words), many(3, 10000, longs), many(4, 1000, texts)}},
+	{"the longest string", []ValueSet{alone(1, pcp.Str(strings.Repeat("y", maxBlock-6)))}},
+	{"one byte too long", []ValueSet{alone(1, pcp.Str(strings.Repeat("y", maxBlock-5))), alone(2, pcp.Num(2.0))}},
+	{"the longest aggregate", []ValueSet{alone(1, pcp.RawBytes(pcp.TypeAggregate, make([]byte, maxBlock-5)))}},
+	{"an aggregate too long", []ValueSet{alone(1, pcp.RawBytes(pcp.TypeAggregate, make([]byte, maxBlock-4)))}},
+}
+
+// TestResultWriter writes every mix after every other, so that the guess of where
+// the blocks begin is too small, too large and right, and compares with the codec.
+func TestResultWriter(t *testing.T) {
+	for _, bulk := range []bool{false, true} {
+		var w ResultWriter
+		for _, before := range mixes {
+			if strings.Contains(before.name, "long") {
+				continue // it takes long and teaches nothing new
+			}
+			for _, m := range mixes {
+				write(&w, 0, bulk, before.sets)
+				state := uint32(len(m.sets))
+				want := (&Result{Sec: state, Sets: m.sets}).Append(nil, 7)
+				if got := write(&w, state, bulk, m.sets); !bytes.Equal(got, want) {
+					t.Fatalf("%s after %s, bulk %v: wrote %d bytes\n%.200x\nwant %d\n%.200x", m.name, before.name,
+						bulk, len(got), got, len(want), want)
+				}
+			}
+		}
+	}
+}
+
+// TestResultWriterDecodes reads what was written back.
+func TestResultWriterDecodes(t *testing.T) {
+	var w ResultWriter
+	for _, m := range mixes {
+		var r Result
+		if err := r.Parse(write(&w, 24, true, m.sets)); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+			continue
+		}
+		if r.Sec != 24 || r.Usec != 0 || len(r.Sets) != len(m.sets) {
+			t.Errorf("%s: state %d, %d, %d sets", m.name, r.Sec, r.Usec, len(r.Sets))
+			continue
+		}
+		for i, want := range m.sets {
+			if got := r.Sets[i]; got.PMID != want.PMID || got.Err != pcp.ErrTooBig && !sameValues(got, want) {
+				t.Errorf("%s: set %d is not what was written", m.name, i)
+			}
+		}
+	}
+}
+
+func sameValues(a, b ValueSet) bool {
+	if a.Err != b.Err || len(a.Values) != len(b.Values) {
+		return false
+	}
+	for i, v := range b.Values {
+		x, err := a.Values[i].As(v.Value.Type())
+		if err != nil || a.Values[i].Inst != v.Inst || x.Bits() != v.Value.Bits() || !bytes.Equal(x.Bytes(), v.Value.Bytes()) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestResultWriterFails after values of every kind; what came before and comes after
+// the set is whole, and what is added to it is dropped.
+func TestResultWriterFails(t *testing.T) {
+	want := (&Result{Sets: []ValueSet{many(1, 3, doubles), {PMID: 2, Err: pcp.ErrAgain}, many(3, 3, longs)}}).Append(nil, 0)
+	for _, m := range mixes {
+		for _, set := range m.sets {
+			if len(set.Values) > 0 && len(set.Values[0].Value.Bytes()) >= maxBlock-5 {
+				continue // it may have failed by itself
+			}
+			var w ResultWriter
+			for turn := range 4 { // with a wrong guess and with the right one
+				more := set.Values
+				if turn%2 == 0 {
+					more = nil
+				}
+				if got := failing(&w, set.Values, more); !bytes.Equal(got, want) {
+					t.Fatalf("%s, turn %d, %d values after the failure:\n%x\nwant\n%x", m.name, turn, len(more), got, want)
+				}
+			}
+		}
+	}
+}
+
+// failing writes a set that fails between two values, and a good one on either side.
+func failing(w *ResultWriter, before, after []InstValue) []byte {
+	w.Reset(0, 0)
+	w.Begin(1)
+	writeBulk(w, many(1, 3, doubles).Values)
+	w.End()
+	w.Begin(2)
+	for _, v := range before {
+		writeOne(w, v)
+	}
+	w.Fail(pcp.ErrAgain)
+	for _, v := range after {
+		writeOne(w, v)
+	}
+	w.End()
+	w.Begin(3)
+	writeBulk(w, many(3, 3, longs).Values)
+	w.End()
+	head, tail := w.Bytes()
+	return append(bytes.Clone(head), tail...)
+}
+
+// TestResultWriterAllocatesNothing once it has seen the results that come in turn.
+func TestResultWriterAllocatesNothing(t *testing.T) {
+	turns := [][]ValueSet{
+		{many(1, 1000, doubles), many(2, 1000, words)},
+		{many(1, 3, words)},
+		{many(3, 1000, longs), {PMID: 9, Err: pcp.ErrValue}, {PMID: 10}},
+	}
+	var w ResultWriter
+	turn := func() {
+		for _, sets := range turns {
+			w.Reset(0, 0)
+			for i := range sets {
+				w.Begin(sets[i].PMID)
+				if sets[i].Err != 0 {
+					w.Fail(sets[i].Err)
+				}
+				writeBulk(&w, sets[i].Values)
+				w.End()
+			}
+			w.Bytes()
+		}
+	}
+	turn()
+	if n := testing.AllocsPerRun(100, turn); n != 0 {
+		t.Errorf("%v allocations in three results", n)
+	}
+}
+
+// FuzzResultWriter drives one writer through many results of random operations and
+// decodes each.
+func FuzzResultWriter(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, uint16(100*seed))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, size uint16) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var w ResultWriter
+		for range 6 {
+			sets := randomSets(r, int(size)%2000)
+			bulk := r.IntN(2) == 0
+			got := write(&w, 8, bulk, sets)
+			if want := (&Result{Sec: 8, Sets: sets}).Append(nil, 7); !bytes.Equal(got, want) {
+				t.Fatalf("%s: bulk %v\n%.400x\nwant\n%.400x", describe(sets), bulk, got, want)
+			}
+			var back Result
+			if err := back.Parse(got); err != nil {
+				t.Fatalf("%s: %v", describe(sets), err)
+			}
+		}
+	})
+}
+
+func randomSets(r *rand.Rand, size int) []ValueSet {
+	makers := []func(int) pcp.Value{words, longs, doubles, floats, texts, rows}
+	sets := make([]ValueSet, r.IntN(6))
+	for i := range sets {
+		switch r.IntN(5) {
+		case 0:
+			sets[i] = ValueSet{PMID: pcp.PMID(i), Err: pcp.Error(-1 - r.IntN(20000))}
+		case 1:
+			sets[i] = ValueSet{PMID: pcp.PMID(i)}
+		default:
+			sets[i] = many(pcp.PMID(r.Uint32()), r.IntN(size+1), makers[r.IntN(len(makers))])
+		}
+	}
+	return sets
+}
+
+func describe(sets []ValueSet) string {
+	var b strings.Builder
+	for _, s := range sets {
+		fmt.Fprintf(&b, "[%v err %d, %d values] ", s.PMID, int32(s.Err), len(s.Values))
+	}
+	return b.String()
+}
