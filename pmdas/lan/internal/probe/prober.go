@@ -10,7 +10,8 @@ import (
 )
 
 // Settings say how to probe. New and Update bring values out of range to the
-// nearest sensible one.
+// nearest sensible one. A request counts as lost after Timeout, or when 64 more have
+// gone to its host if that is earlier.
 type Settings struct {
 	Interval time.Duration // one request per host; at least 10 ms, 0 means 10 s
 	MaxRate  float64       // packets per second over all hosts; 0 means 10

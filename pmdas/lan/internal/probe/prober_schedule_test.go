@@ -420,7 +420,7 @@ func TestPolls(t *testing.T) {
 		polls    int // in 100 s
 	}{
 		{100 * time.Millisecond, 1000},
-		{10 * time.Millisecond, 2000},
+		{10 * time.Millisecond, 1111}, // with every ninth request
 		{10 * time.Second, 20},
 	}
 	for _, tt := range tests {

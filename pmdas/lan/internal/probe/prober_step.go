@@ -4,8 +4,8 @@ import "time"
 
 const (
 	// pollEvery is how often answers are fetched while any is awaited. A poll waits
-	// up to half as long again for a request that is due, and a request takes a poll
-	// along that would be due within half of it, so that they share wake-ups.
+	// up to half as long again for a request that is due, and the last request before
+	// a poll takes it along if half the time is over, so that they share wake-ups.
 	pollEvery = 100 * time.Millisecond
 	pollSlack = pollEvery / 2
 )
@@ -31,7 +31,10 @@ func (p *Prober) pollDue(now time.Duration) bool {
 	if p.stats.InFlight > 0 && since >= pollEvery {
 		return true
 	}
-	return since >= pollSlack && p.active() && p.pace.due(p.cycle.n) <= now
+	if since < pollSlack || !p.active() || p.pace.due(p.cycle.n) > now {
+		return false
+	}
+	return since+p.pace.gap(p.cycle.n) >= pollEvery
 }
 
 // active says whether requests are being sent.
