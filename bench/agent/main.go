@@ -3,7 +3,7 @@
 // agents where they are installed. It starts each agent over a pipe, as pmcd does,
 // and needs no pmcd.
 //
-//	go run ./bench/agent [-short] [-json] [-only NAME,NAME]
+//	go run ./bench/agent [-short] [-json] [-only NAME,NAME] [-with "NAME=COMMAND"]
 //
 // CPU is user and system time of the agent's process. Rounds alternate between the
 // agents; every figure is the median of the rounds, and every ratio the median of the
@@ -14,6 +14,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -42,12 +43,21 @@ func main() {
 	isShort := flag.Bool("short", false, "measure for less long")
 	asJSON := flag.Bool("json", false, "print JSON")
 	only := flag.String("only", "", "measure only these agents, besides Go and C; comma-separated, - for none")
+	var with []string
+	flag.Func("with", "measure one more agent that has the metrics and options of goagent, as `NAME=COMMAND`;\n"+
+		"to compare two builds, or settings with env(1)", func(s string) error {
+		if name, command, ok := strings.Cut(s, "="); !ok || name == "" || command == "" {
+			return errors.New("want NAME=COMMAND")
+		}
+		with = append(with, s)
+		return nil
+	})
 	flag.Parse()
 	p := full
 	if *isShort {
 		p = short
 	}
-	rep, err := measureAll(p, *only)
+	rep, err := measureAll(p, *only, with)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench/agent:", err)
 		os.Exit(1)
@@ -61,7 +71,7 @@ func main() {
 	rep.print(os.Stdout)
 }
 
-func measureAll(p plan, only string) (*report, error) {
+func measureAll(p plan, only string, with []string) (*report, error) {
 	runtime.LockOSThread() // it alone is pinned, starts the agents and talks to them
 	dir, err := os.MkdirTemp("", "bench-agent-")
 	if err != nil {
@@ -72,7 +82,11 @@ func measureAll(p plan, only string) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{plan: p, dir: dir, peers: choose(peers, only), report: &report{Notes: notes}}
+	peers = choose(peers, only)
+	for _, w := range with {
+		peers = append(peers, otherPeer(w))
+	}
+	b := &bench{plan: p, dir: dir, peers: peers, report: &report{Notes: notes}}
 	if err := unix.SchedGetaffinity(0, &b.cpus); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pcp-rtime/rtime/pcp"
 )
@@ -25,7 +27,7 @@ var pythonSource []byte
 type peer struct {
 	name  string
 	exact bool // the values are known and checked; else only their number is
-	slow  int  // more instances than this take seconds; 0: none do
+	like  bool // a build of goagent, of which paced fetches are measured too
 
 	argv func(limit int) []string // limit: the largest instance domain to fill
 	env  []string
@@ -61,9 +63,7 @@ func findPeers(dir string) (list []*peer, notes []string, err error) {
 		{name: reference, exact: true, metrics: own, argv: func(limit int) []string {
 			return []string{cBin, "-l", "cagent.log", "-n", strconv.Itoa(limit)}
 		}},
-		{name: ours, exact: true, metrics: own, argv: func(limit int) []string {
-			return append([]string{goBin, "-l", "goagent.log", "--state", "", "--limit", strconv.Itoa(limit)}, asRoot()...)
-		}},
+		goPeer(ours, goBin),
 		{name: "C pmdaCache", exact: true, metrics: own, argv: func(limit int) []string {
 			return []string{cBin, "-c", "-l", "ccache.log", "-n", strconv.Itoa(limit)}
 		}},
@@ -77,6 +77,24 @@ func findPeers(dir string) (list []*peer, notes []string, err error) {
 		list = append(list, p)
 	}
 	return list, notes, nil
+}
+
+// goPeer is goagent, or another build of it.
+func goPeer(name string, command ...string) *peer {
+	return &peer{name: name, exact: true, like: true, metrics: own, argv: func(limit int) []string {
+		options := []string{"-l", "-", "--state", "", "--limit", strconv.Itoa(limit)}
+		return slices.Concat(command, options, asRoot())
+	}}
+}
+
+// otherPeer is an agent that the command line names.
+func otherPeer(arg string) *peer {
+	name, command, _ := strings.Cut(arg, "=")
+	words := strings.Fields(command)
+	if path, err := exec.LookPath(words[0]); err == nil {
+		words[0] = path
+	}
+	return goPeer(name, words...)
 }
 
 func own(s shape) []pcp.PMID { return s.metrics(domain) }
@@ -162,7 +180,7 @@ func mmvPeer(dir string) (*peer, error) {
 		}
 	}
 	return &peer{
-		name: "pmdammv", exact: true, slow: 1000,
+		name: "pmdammv", exact: true,
 		env: []string{"PCP_TMP_DIR=" + filepath.Join(dir, "tmp")},
 		argv: func(int) []string {
 			return append([]string{bin, "-d", strconv.Itoa(mmvDomain), "-l", "mmv.log"}, asRoot()...)

@@ -108,6 +108,8 @@ func (r *report) printRest(w io.Writer, t *tabwriter.Writer) {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t\n", c.Agent, c.Process, c.Schedstat)
 	}
 	t.Flush()
+	fmt.Fprintln(w, "pmdasample has values of 32 bits, except for the one. pmdammv is not asked for 8 x 10,000:\n"+
+		"it searches all values for each, more than a second for a fetch.")
 	for _, n := range r.Notes {
 		fmt.Fprintln(w, "note:", n)
 	}
