@@ -82,7 +82,9 @@ func TestSnapshot(t *testing.T) {
 // the root, with a number that it keeps.
 type registry struct {
 	server *pmda.Server
-	items  interface{ ID(name string) (int32, error) }
+	items  interface {
+		ID(name string) (int32, error)
+	}
 }
 
 func (r *registry) agent() *pmda.Agent {
