@@ -137,19 +137,6 @@ func (s *socket) send(addr netip.Addr, scope uint32) error {
 	return nil
 }
 
-// drops asks the kernel how many datagrams found no room.
-func (s *socket) drops() uint64 {
-	const dropsIndex = 8 // SK_MEMINFO_DROPS, linux/sock_diag.h
-	var info [16]uint32
-	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 || size <= dropsIndex*4 {
-		return 0
-	}
-	return uint64(info[dropsIndex])
-}
-
 func (s *socket) close() error {
 	return os.NewSyscallError("close", unix.Close(s.fd))
 }

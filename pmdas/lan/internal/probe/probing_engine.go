@@ -17,6 +17,8 @@ const (
 	defaultLate   = 10 * time.Second
 	defaultLinger = time.Second
 	defaultOpen   = 512
+
+	discardPort = 9 // any would do
 )
 
 // probingEngine sends each request through a Pinger of pro-bing of its own, which
@@ -105,9 +107,11 @@ func (e *probingEngine) Send(addr netip.Addr, token uint64) error {
 }
 
 // routable asks the system whether it would send to addr, by connecting a datagram
-// socket, which sends nothing. Pro-bing tries for ever where access is refused.
+// socket, which sends nothing. Pro-bing tries for ever where access is refused, and
+// sends to broadcast addresses.
 func routable(addr netip.Addr) error {
-	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, 9)))
+	d := net.Dialer{Control: noBroadcast}
+	c, err := d.Dial("udp", netip.AddrPortFrom(addr, discardPort).String())
 	if err != nil {
 		return errnoOf(err)
 	}
