@@ -314,6 +314,7 @@ func TestAddRemove(t *testing.T) {
 		r.expectQuestions(t)
 		r.Remove(3)
 		sleep(cacheTime + time.Second)
+		r.names.slow(time.Second)
 		r.add(t, 3, "trist", Configured)
 		r.expect(t, 3, Resolving, "none")
 	})
@@ -418,4 +419,27 @@ func TestUpdateRefresh(t *testing.T) {
 		sleep(25 * time.Second)
 		r.expectQuestions(t, "ip farvel 0s", "ip farvel 30s")
 	})
+}
+
+// A look-up under way when the family changes asks for the wrong addresses.
+func TestFamilyChangesDuringLookup(t *testing.T) {
+	bubble(t, defaults(), func(t *testing.T, r rig) {
+		r.names.set("both", "10.0.0.1", "fd00::1")
+		r.names.slow(2 * time.Second)
+		r.add(t, 1, "both", Configured)
+		sleep(time.Second)
+		s := defaults()
+		s.Family = IPv6
+		r.Update(s)
+		sleep(4 * time.Second)
+		r.expect(t, 1, Resolved, "fd00::1")
+		r.expectQuestions(t, "ip both 0s", "ip6 both 2s")
+	})
+}
+
+func TestRemovedBeforeLookup(t *testing.T) {
+	r := rig{Registry: New(&fakeResolver{}, make(fakeProber), defaults())} // which nobody runs
+	r.add(t, 1, "farvel", Configured)
+	r.Remove(1)
+	r.expectCache(t, 0)
 }

@@ -241,56 +241,6 @@ func (p *Prober) resume() {
 	p.signal()
 }
 
-// Snapshot fills into with the account of a host, and into.Window if window is set.
-// It returns false and leaves into alone for an unknown id.
-func (p *Prober) Snapshot(id uint32, into *Snapshot, window bool) bool {
-	p.mu.Lock()
-	h := p.hosts[id]
-	if h == nil {
-		p.mu.Unlock()
-		return false
-	}
-	p.fill(h, into)
-	into.samples = into.samples[:0]
-	if window {
-		h.win.prune(p.now(), p.settings.Window)
-		into.samples = h.win.appendTo(into.samples)
-	}
-	p.mu.Unlock()
-
-	into.Window = WindowStats{}
-	if window {
-		into.Window = windowStats(into.samples)
-	}
-	return true
-}
-
-func (p *Prober) fill(h *host, s *Snapshot) {
-	s.ID, s.Addr, s.Counters = h.id, h.addr, h.Counters
-	s.InFlight = h.inFlight()
-	s.Known = h.known && (h.settled > p.resumed || p.resumed == 0)
-	s.Up = s.Known && h.up
-	s.RTT, s.Stamps = 0, StampsUser
-	if s.Up {
-		s.RTT, s.Stamps = h.rtt, h.stamps
-	}
-	s.LastReply, s.TTL = time.Time{}, h.ttl
-	if h.replyEver {
-		s.LastReply = p.start.Add(h.lastReply)
-	}
-	s.Average, s.Bands, s.LastSendError = h.average, h.bands, h.sendErr
-}
-
-// Stats returns the state of the Prober as a whole.
-func (p *Prober) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.stats
-	s.Hosts, s.Probed = len(p.hosts), p.cycle.n
-	s.Paused = p.held || p.idle.Load()
-	return s
-}
-
 // Run probes until ctx ends. It is to be called once; it alone uses the engine.
 func (p *Prober) Run(ctx context.Context) {
 	timer := time.NewTimer(0)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -178,6 +179,108 @@ func TestNewHostIsNextAndCyclesStayFair(t *testing.T) {
 		}
 		checkRate(t, sent, 10)
 	})
+}
+
+// joinOrder runs change 1.5 s after four hosts began a cycle of 4 s (1 and 2 have had
+// their turns), and returns whose turns the 10 s from then on are.
+func joinOrder(t *testing.T, change func(p *Prober)) (order string, st Stats) {
+	t.Helper()
+	bubble(t, Settings{Interval: 4 * time.Second, MaxRate: 10}, func(t *testing.T, p *Prober, f *fakeEngine) {
+		f.answer = after(time.Millisecond)
+		addHosts(p, 1, 4)
+		sleep(1500 * time.Millisecond)
+		change(p)
+		sleep(10 * time.Second)
+		for _, s := range f.requests()[2:] {
+			order += fmt.Sprint(s.id())
+		}
+		st = p.Stats()
+	})
+	return order, st
+}
+
+func TestJoinAndLeave(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(p *Prober)
+		want   string // beginning of the order
+		cycle  time.Duration
+	}{
+		{"nothing", func(*Prober) {}, "34123412", 4 * time.Second},
+		{"join", func(p *Prober) { p.Add(5, addr(5)); p.Add(6, addr(6)) }, "56341256341", 4 * time.Second},
+		{"leave before its turn", func(p *Prober) { p.Remove(3) }, "412412", 4 * time.Second},
+		{"leave after its turn", func(p *Prober) { p.Remove(1) }, "3423423", 4 * time.Second},
+		{"leave, the one before whom others join", func(p *Prober) {
+			p.Add(5, addr(5))
+			p.Remove(3)
+			p.Add(6, addr(6))
+		}, "5641256412", 4 * time.Second},
+		{"joiners leave again", func(p *Prober) {
+			p.Add(5, addr(5))
+			p.Add(6, addr(6))
+			p.Remove(5)
+			p.Remove(6)
+			p.Add(7, addr(7))
+		}, "7341273412", 4 * time.Second},
+		{"address lost and found after its turn", func(p *Prober) {
+			p.SetAddr(1, netip.Addr{})
+			p.SetAddr(1, addr(1))
+		}, "3421342", 4 * time.Second},
+		{"address lost and found before its turn", func(p *Prober) {
+			p.SetAddr(4, netip.Addr{})
+			p.SetAddr(4, addr(4))
+		}, "43124312", 4 * time.Second},
+		{"all leave", func(p *Prober) {
+			for i := uint32(1); i <= 4; i++ {
+				p.Remove(i)
+			}
+			p.Add(9, addr(9))
+		}, "999", 4 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			order, st := joinOrder(t, tt.change)
+			if !strings.HasPrefix(order, tt.want) {
+				t.Errorf("order %s, want %s", order, tt.want)
+			}
+			if st.LastCycle.Round(time.Millisecond) != tt.cycle || st.Cycles != 2 {
+				t.Errorf("%d cycles, the last of %v", st.Cycles, st.LastCycle)
+			}
+		})
+	}
+}
+
+func TestRemovedWhileSending(t *testing.T) {
+	bubble(t, Settings{Interval: time.Second, MaxRate: 10}, func(t *testing.T, p *Prober, f *fakeEngine) {
+		f.sendFn = func(sending) error { p.Remove(1); return nil }
+		p.Add(1, addr(1))
+		sleep(100 * time.Millisecond)
+		if st := p.Stats(); st.InFlight != 0 || st.Hosts != 0 || st.Sent != 1 {
+			t.Errorf("%+v", st)
+		}
+		sleep(10 * time.Second)
+	})
+}
+
+// Changes that ask for an immediate turn, over and over, do not beat the rate.
+func TestRateIsKeptUnderPressure(t *testing.T) {
+	for _, maxRate := range []float64{10, 100, 200, 1000, 5000} {
+		t.Run(fmt.Sprint(maxRate), func(t *testing.T) {
+			bubble(t, Settings{Interval: time.Hour, MaxRate: maxRate}, func(t *testing.T, p *Prober, f *fakeEngine) {
+				for i := range uint32(20000) {
+					p.Pause()
+					p.Add(i%7, addr(i))
+					p.Resume()
+					time.Sleep(50 * time.Microsecond)
+				}
+				sent := f.requests()
+				checkRate(t, sent, maxRate)
+				if n := float64(len(sent)); n < 0.9*maxRate {
+					t.Errorf("%g requests in a second", n)
+				}
+			})
+		})
+	}
 }
 
 // Adding and removing at random keeps one request per host and cycle, and the rate.

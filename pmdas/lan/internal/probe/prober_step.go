@@ -188,9 +188,6 @@ func (p *Prober) commit() {
 			continue
 		}
 		f.h.sent()
-		if p.stats.InFlight == 0 && p.polled < f.sent-pollSlack {
-			p.polled = f.sent
-		}
 		p.stats.InFlight++
 		p.flights.push(*f)
 	}

@@ -178,7 +178,7 @@ func sleep(d time.Duration) {
 }
 
 func TestOutcomes(t *testing.T) {
-	const ms = time.Millisecond
+	// Polls come every 100 ms, so both sides of the timeout are read by the same one.
 	tests := []struct {
 		name    string
 		answers [][]delayed
@@ -190,9 +190,9 @@ func TestOutcomes(t *testing.T) {
 			Counters{Requests: 1, Responses: 1}, true, 5 * ms},
 		{"silence", [][]delayed{nil},
 			Counters{Requests: 1, Timeouts: 1}, false, 0},
-		{"reply on the last moment", [][]delayed{{reply(2000 * ms)}},
-			Counters{Requests: 1, Responses: 1}, true, 2000 * ms},
-		{"reply just too late", [][]delayed{{reply(2000*ms + 1)}},
+		{"reply on the last moment", [][]delayed{{reply(2050 * ms)}},
+			Counters{Requests: 1, Responses: 1}, true, 2050 * ms},
+		{"reply just too late", [][]delayed{{reply(2050*ms + 1)}},
 			Counters{Requests: 1, Timeouts: 1, Late: 1}, false, 0},
 		{"late reply", [][]delayed{{reply(2500 * ms)}},
 			Counters{Requests: 1, Timeouts: 1, Late: 1}, false, 0},
@@ -215,12 +215,12 @@ func TestOutcomes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, Settings{Interval: time.Hour, Timeout: 2 * time.Second}, func(t *testing.T, p *Prober, f *fakeEngine) {
+			bubble(t, Settings{Interval: time.Hour, Timeout: 2050 * ms}, func(t *testing.T, p *Prober, f *fakeEngine) {
 				f.answer = script(tt.answers...)
 				p.Add(1, addr(1))
 				sleep(10 * time.Second)
 				// Late answers are read with the next request.
-				p.Update(Settings{Interval: 10 * time.Second, Timeout: 2 * time.Second})
+				p.Update(Settings{Interval: 10 * time.Second, Timeout: 2050 * ms})
 				sleep(0)
 				s := snap(t, p, 1)
 				s.Requests -= 1 // the second one, in flight
