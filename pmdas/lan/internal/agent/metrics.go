@@ -148,7 +148,8 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		counter(14, "late", "replies that came after their request had timed out",
 			"They are not in responses, and the response time does not count.",
 			func(s *probe.Snapshot) uint64 { return s.Late }),
-		counter(15, "duplicates", "further replies to a request that had one", "",
+		counter(15, "duplicates", "further replies to a request that had one",
+			"They are not in responses, and their response times do not count.",
 			func(s *probe.Snapshot) uint64 { return s.Duplicates }),
 		counter(16, "failed", "requests that an ICMP error ended",
 			"rtime.lan.errors tells which errors.",
@@ -160,6 +161,7 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 			Name: "rtime.lan.in_flight", Cluster: clusterHost, Item: 18, Sem: pcp.SemInstant, Units: pcp.Count,
 			Get:     pmda.Per(a.hosts, func(h *host) (uint32, bool) { return uint32(h.now().InFlight), true }),
 			OneLine: "requests neither answered nor lost yet",
+			Help:    "They are in requests, and neither in responses nor in timeouts.",
 		}, {
 			Name: "rtime.lan.stamps", Cluster: clusterHost, Item: 19, Sem: pcp.SemDiscrete,
 			Get: pmda.Per(a.hosts, func(h *host) (string, bool) {

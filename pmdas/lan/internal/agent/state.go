@@ -18,28 +18,32 @@ type number struct {
 
 func (a *Agent) numbers() []number {
 	return []number{
-		{0, "hosts", pcp.SemInstant, "hosts that the agent knows", "", func() uint64 { return uint64(a.prober.Stats().Hosts) }},
-		{1, "probed", pcp.SemInstant, "hosts with an address that is probed", "",
+		{0, "hosts", pcp.SemInstant, "hosts that the agent knows", "With and without an address; however they came to be.", func() uint64 { return uint64(a.prober.Stats().Hosts) }},
+		{1, "probed", pcp.SemInstant, "hosts with an address that is probed", "The others wait for their names to be resolved: see without_address.",
 			func() uint64 { return uint64(a.prober.Stats().Probed) }},
 		{2, "on_demand", pcp.SemInstant, "hosts that exist because somebody looked them up",
 			"They go when nobody asks for them any more.", func() uint64 { return uint64(a.registry.Stats().OnDemand) }},
-		{3, "in_flight", pcp.SemInstant, "requests neither answered nor lost yet, over all hosts", "",
+		{3, "in_flight", pcp.SemInstant, "requests neither answered nor lost yet, over all hosts", "The sum of rtime.lan.in_flight.",
 			func() uint64 { return uint64(a.prober.Stats().InFlight) }},
-		{4, "sent", pcp.SemCounter, "echo requests sent, over all hosts", "", func() uint64 { return a.prober.Stats().Sent }},
-		{5, "cycles", pcp.SemCounter, "cycles completed: each host had its turn", "",
+		{4, "sent", pcp.SemCounter, "echo requests sent, over all hosts", "Those to hosts that are gone by now included.", func() uint64 { return a.prober.Stats().Sent }},
+		{5, "cycles", pcp.SemCounter, "cycles completed: each host had its turn",
+			"A cycle that a pause cuts short does not count.",
 			func() uint64 { return a.prober.Stats().Cycles }},
 		{6, "overruns", pcp.SemCounter, "cycles that took longer than the interval",
 			"By more than 5 percent. Either there are more hosts than maxrate lets through in\n" +
 				"an interval, or the machine is too busy.", func() uint64 { return a.prober.Stats().Overruns }},
-		{7, "drops", pcp.SemCounter, "messages lost for want of room in the sockets' buffers", "",
+		{7, "drops", pcp.SemCounter, "messages lost for want of room in the sockets' buffers",
+			"Replies that were lost so count as timeouts of their hosts.",
 			func() uint64 { return a.prober.Stats().Drops }},
 		{8, "strays", pcp.SemCounter, "ICMP messages that answer none of our requests",
 			"They carry a wrong cookie, a wrong identifier or come from a wrong address.",
 			func() uint64 { return a.prober.Stats().Strays }},
-		{9, "unmatched", pcp.SemCounter, "answers to hosts that are gone, or older than anybody remembers", "",
+		{9, "unmatched", pcp.SemCounter, "answers to hosts that are gone, or older than anybody remembers",
+			"A host remembers its latest 64 requests.",
 			func() uint64 { return a.prober.Stats().Unmatched }},
-		{10, "lookups", pcp.SemCounter, "names looked up", "", func() uint64 { return a.registry.Stats().Lookups }},
-		{11, "lookup_failures", pcp.SemCounter, "names that could not be resolved", "",
+		{10, "lookups", pcp.SemCounter, "names looked up", "Failed look-ups included. Names that are addresses need none.", func() uint64 { return a.registry.Stats().Lookups }},
+		{11, "lookup_failures", pcp.SemCounter, "names that could not be resolved",
+			"A host whose name cannot be resolved any more keeps the address it had.",
 			func() uint64 { return a.registry.Stats().Failures }},
 		{12, "without_address", pcp.SemInstant, "hosts that have no address at present",
 			"Their names do not resolve, or to addresses that may not be probed.",
@@ -73,10 +77,14 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 			return s.LastCycle.Seconds(), nil
 		}),
 		OneLine: "length of the last completed cycle",
+		Help: "In a cycle each host is asked once. It takes as long as the interval, or longer if\n" +
+			"there are more hosts than maxrate lets through. No value before the first one.",
 	}, pmda.Metric{
 		Name: "rtime.lan.agent.engine", Cluster: clusterAgent, Item: 21, Sem: pcp.SemDiscrete,
 		Get:     pmda.Value(func() (string, error) { return a.engineName, nil }),
 		OneLine: "engine that sends the requests: linux or pro-bing",
+		Help: "linux: one raw socket for each address family, times stamped by the kernel.\n" +
+			"pro-bing: the portable engine, times stamped by the agent.",
 	}, pmda.Metric{
 		Name: "rtime.lan.agent.refused", Cluster: clusterAgent, Item: 22, Sem: pcp.SemCounter, Units: pcp.Count,
 		Get:     pmda.Value(func() (uint64, error) { return a.refused, nil }),
