@@ -139,3 +139,9 @@ func TestClassify(t *testing.T) {
 		}
 	}
 }
+
+// errorCount is Counters.Errors with n errors of one class.
+func errorCount(c ErrorClass, n uint64) (e [NumErrorClasses]uint64) {
+	e[c] = n
+	return e
+}

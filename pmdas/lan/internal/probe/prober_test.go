@@ -201,15 +201,15 @@ func TestOutcomes(t *testing.T) {
 		{"reply three times", [][]delayed{{reply(ms), reply(ms), reply(2500 * ms)}},
 			Counters{Requests: 1, Responses: 1, Duplicates: 2}, true, ms},
 		{"error", [][]delayed{{icmp(ms, 3, 1)}},
-			Counters{Requests: 1, Failed: 1, Errors: errs(HostUnreachable, 1)}, false, 0},
+			Counters{Requests: 1, Failed: 1, Errors: errorCount(HostUnreachable, 1)}, false, 0},
 		{"error twice", [][]delayed{{icmp(ms, 3, 1), icmp(2*ms, 3, 1)}},
-			Counters{Requests: 1, Failed: 1, Errors: errs(HostUnreachable, 2)}, false, 0},
+			Counters{Requests: 1, Failed: 1, Errors: errorCount(HostUnreachable, 2)}, false, 0},
 		{"error, then reply", [][]delayed{{icmp(ms, 11, 0), reply(300 * ms)}},
-			Counters{Requests: 1, Failed: 1, Late: 1, Errors: errs(TTLExceeded, 1)}, false, 0},
+			Counters{Requests: 1, Failed: 1, Late: 1, Errors: errorCount(TTLExceeded, 1)}, false, 0},
 		{"reply, then error", [][]delayed{{reply(ms), icmp(300*ms, 3, 13)}},
-			Counters{Requests: 1, Responses: 1, Errors: errs(AdminProhibited, 1)}, true, ms},
+			Counters{Requests: 1, Responses: 1, Errors: errorCount(AdminProhibited, 1)}, true, ms},
 		{"error after timeout", [][]delayed{{icmp(2500*ms, 3, 1)}},
-			Counters{Requests: 1, Timeouts: 1, Errors: errs(HostUnreachable, 1)}, false, 0},
+			Counters{Requests: 1, Timeouts: 1, Errors: errorCount(HostUnreachable, 1)}, false, 0},
 		{"redirect ends nothing", [][]delayed{{icmp(ms, 5, 1), reply(2 * ms)}},
 			Counters{Requests: 1, Responses: 1}, true, 2 * ms},
 	}
@@ -236,11 +236,6 @@ func TestOutcomes(t *testing.T) {
 			})
 		})
 	}
-}
-
-func errs(c ErrorClass, n uint64) (e [NumErrorClasses]uint64) {
-	e[c] = n
-	return e
 }
 
 func TestInFlightIsNeitherAnsweredNorLost(t *testing.T) {
