@@ -52,10 +52,14 @@ func (t *table) add(m Metric) error {
 			bad = append(bad, err)
 		}
 	}
+	var err error
 	if len(bad) == 0 {
-		if err := t.names.Add(m.Name, pmid); err != nil {
-			bad = append(bad, err)
-		}
+		err = t.names.Add(m.Name, pmid)
+	} else {
+		err = pmns.CheckName(m.Name)
+	}
+	if err != nil {
+		bad = append(bad, err)
 	}
 	if len(bad) > 0 {
 		return fmt.Errorf("metric %q: %w", m.Name, errors.Join(bad...))
@@ -132,14 +136,15 @@ func checkMetric(m *Metric) (bad []error) {
 
 // build makes the table of an agent and reports all its mistakes together.
 func build(a *Agent, domainNumber int) (*table, error) {
-	t := newTable(domainNumber)
 	var bad []error
 	if a.Name == "" || strings.ContainsAny(a.Name, " \t\n/") {
 		bad = append(bad, fmt.Errorf("name %q: want one word", a.Name))
 	}
 	if domainNumber < 1 || domainNumber > pcp.MaxDomain {
 		bad = append(bad, fmt.Errorf("domain %d is not within 1..%d", domainNumber, pcp.MaxDomain))
+		domainNumber = 1 // so that this mistake does not hide others
 	}
+	t := newTable(domainNumber)
 	if len(a.Metrics) == 0 && len(a.Roots) == 0 {
 		bad = append(bad, errors.New("neither metrics nor dynamic subtrees"))
 	}
