@@ -1,0 +1,66 @@
+# Targets for people and for .ci/run. Each prints what it runs.
+#
+#	make build      the agents, into bin/
+#	make test       everything that can fail; as root, installs what it needs
+#	make unit race system check cross   the parts of it
+#	make fuzz       every fuzz target, FUZZTIME each
+#	make bench      every benchmark program; compares with what is installed
+#	make install    ./Install
+#	make clean
+
+FUZZTIME ?= 10s
+BENCHFLAGS ?=
+
+# sudo takes a path of its own; Go is searched where it usually is.
+GO := $(firstword $(shell command -v go) /usr/local/go/bin/go)
+# The system's tools come before others of the same name: PCP's python tools are for
+# the system's python.
+export PATH := $(dir $(GO)):/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
+# Root may build in somebody else's checkout, of which git does not approve.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+
+GOTEST := go run ./scripts/gotest -count=1 -shuffle=on -timeout 20m
+
+.PHONY: build test deps unit race system check cross fuzz bench install clean
+.NOTPARALLEL:
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./pmdas/...
+
+test: deps check cross unit race system
+
+deps:
+	scripts/test-deps
+
+check:
+	scripts/lint
+
+unit:
+	$(GOTEST) ./...
+
+# What lies in test/ runs programs that were built without the detector.
+race:
+	$(GOTEST) -race $$(go list ./... | grep -v /test/)
+
+# Alone, and last: these tests change what the machine's own pmcd runs, and PCP's
+# scripts kill every process with an agent's name.
+system:
+	$(GOTEST) -tags system ./test/install
+
+cross:
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+	GOOS=linux GOARCH=386 CGO_ENABLED=0 go vet ./...
+	GOOS=linux GOARCH=s390x CGO_ENABLED=0 go vet ./...
+
+fuzz:
+	scripts/fuzz $(FUZZTIME)
+
+bench:
+	@set -e; for d in bench/*/; do echo "go run ./$$d $(BENCHFLAGS)"; go run ./$$d $(BENCHFLAGS); done
+
+install:
+	./Install
+
+clean:
+	rm -rf bin
+	go clean -testcache
