@@ -99,7 +99,7 @@ func (p *PCP) Path(elem ...string) string {
 }
 
 // Socket returns the path of pmcd's unix socket.
-func (p *PCP) Socket() string { return p.Path("pmcd.socket") }
+func (p *PCP) Socket() string { return p.Path("run", "pmcd.socket") }
 
 // Port returns the TCP port of pmcd on 127.0.0.1.
 func (p *PCP) Port() int { return p.port }

@@ -1,0 +1,149 @@
+package lan
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/test/pcptest"
+)
+
+// TestKilled kills the agent; pmcd starts it again as soon as a client asks.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	for kind, root := range map[string]bool{"started by pmcd": false, "started by pmdaroot": true} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t)
+			o.Root = root
+			testKilled(t, o)
+		})
+	}
+}
+
+func testKilled(t *testing.T, o pcptest.Options) {
+	p := start(t, o, basic)
+	for i, host := range []string{"127.0.0.21", "127.0.0.22", "127.0.0.23"} {
+		if id := lookup(p, t, true, "local:", host); id != 3+i {
+			t.Fatalf("%s has the id %d", host, id)
+		}
+	}
+	// Ids are written to disk soon after they are given, not at once.
+	pcptest.Eventually(t, "the ids are on disk", func() error {
+		if text := p.ReadFile("var/config/pmda/rtlan.0.ids"); !strings.Contains(text, "127.0.0.23") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	before := p.IDs("rtime.lan.requests")
+	old := p.AgentPID(program(t))
+	// What the configuration says first comes first now.
+	p.WriteFile("rtlan.conf", "interval 0.5\nhost 127.0.0.24 127.0.0.2\nhost 127.0.0.1 ::1\n")
+	signal(p, t, syscall.SIGKILL)
+	pcptest.Eventually(t, "pmcd has started the agent again", func() error {
+		v, err := p.TryValues("rtime.lan.requests")
+		if err == nil && len(v) == 0 {
+			err = fmt.Errorf("no values")
+		}
+		return err
+	})
+	if now := p.AgentPID(program(t)); now == old {
+		t.Errorf("the agent is still process %d", now)
+	}
+	for _, host := range []string{"127.0.0.23", "127.0.0.21"} {
+		lookup(p, t, true, "local:", host)
+	}
+	want := maps.Clone(before)
+	delete(want, "127.0.0.22")
+	now := p.IDs("rtime.lan.requests")
+	if now["127.0.0.24"] < 6 {
+		t.Errorf("a new host has the id %d, which another one had before", now["127.0.0.24"])
+	}
+	delete(now, "127.0.0.24")
+	if !maps.Equal(now, want) {
+		t.Errorf("ids are %v, were %v", now, before)
+	}
+	answered(p, t, "127.0.0.1", "::1", "127.0.0.21", "127.0.0.24")
+	if s := p.Values("pmcd.agent.status")[name].Text; s != "0" {
+		t.Errorf("pmcd.agent.status is %s", s)
+	}
+}
+
+// TestPmcdRestarted stops pmcd and starts it again, while an agent on a socket goes on.
+func TestPmcdRestarted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"unix", "inet"} {
+		for _, root := range []bool{false, true} { // with pmcd run by root and by pcp
+			t.Run(fmt.Sprintf("%s-%v", kind, root), func(t *testing.T) {
+				t.Parallel()
+				testPmcdRestarted(t, kind, root)
+			})
+		}
+	}
+}
+
+func testPmcdRestarted(t *testing.T, kind string, root bool) {
+	o := options(t)
+	o.Root = root
+	port := pcptest.FreePort(t)
+	if kind == "inet" {
+		o.Agents[0].Inet = port
+	} else {
+		o.Agents[0].Unix = "unset"
+	}
+	p := prepare(t, o, basic)
+	path := p.Path("run", "rtlan.socket")
+	args := []string{"-i", fmt.Sprint(port)}
+	if kind == "unix" {
+		a := o.Agents[0]
+		a.Unix = path
+		p.WritePmcdConf(a)
+		args = []string{"-u", path}
+	}
+	agent := p.Spawn(program(t), append(args, "--config", p.Path("rtlan.conf"))...)
+	address := ""
+	if kind == "unix" {
+		address = path
+	}
+	listening(t, p, address)
+	p.StartPmcd()
+	answered(p, t, "127.0.0.1", "::1", "127.0.0.2")
+	if id := lookup(p, t, true, "local:", "127.0.0.21"); id != 3 {
+		t.Errorf("id %d, want 3: the agent does not learn who its clients are", id)
+	}
+	ids, requests := p.IDs("rtime.lan.requests"), p.Number("rtime.lan.requests", "127.0.0.1")
+	for round := range 2 {
+		var socket os.FileInfo
+		if kind == "unix" {
+			socket, _ = os.Lstat(path)
+		}
+		p.StopPmcd()
+		if kind == "unix" {
+			pcptest.Eventually(t, "the agent has made its socket anew", func() error {
+				now, err := os.Lstat(path)
+				if err == nil && now.ModTime().Equal(socket.ModTime()) { // inode numbers come again
+					err = fmt.Errorf("it is still the old one")
+				}
+				return err
+			})
+		}
+		p.StartPmcd()
+		if now := p.IDs("rtime.lan.requests"); !maps.Equal(now, ids) {
+			t.Fatalf("round %d: ids are %v, were %v", round, now, ids)
+		}
+		if now := p.Number("rtime.lan.requests", "127.0.0.1"); now < requests {
+			t.Errorf("round %d: requests are %v, were %v", round, now, requests)
+		}
+		if !agent.Running() {
+			t.Fatal("the agent has ended")
+		}
+	}
+	// The clients of the new pmcd are known, too.
+	p.Run("pmstore", "-h", "local:", "rtime.lan.control.interval", "5")
+	if r := p.TryAs(nobody, nogroup, "pmstore", "-h", "local:", "rtime.lan.control.interval", "6"); r.Code == 0 {
+		t.Errorf("after the restart anybody may store: %v", r)
+	}
+}
