@@ -28,6 +28,7 @@ type child struct {
 	tick   time.Duration
 	count  int // 0: until SIGINT
 
+	alarm  *probe.Alarm
 	start  time.Time
 	polled time.Time
 	sent   int
@@ -51,6 +52,10 @@ func runChild(s *settings) error {
 		}
 		c.hosts = append(c.hosts, a)
 	}
+	if c.alarm, err = probe.NewAlarm(); err != nil {
+		return err
+	}
+	defer c.alarm.Close()
 	c.times = make([]time.Duration, c.count)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGINT)
@@ -65,12 +70,11 @@ func runChild(s *settings) error {
 
 // run sends what is due, at most once per tick, and polls at times.
 func (c *child) run(stop <-chan os.Signal) {
-	timer := time.NewTimer(0)
-	for wake := c.start; c.count == 0 || c.sent < c.count; {
+	for c.count == 0 || c.sent < c.count {
 		select {
-		case <-timer.C:
 		case <-stop:
 			return
+		default:
 		}
 		now := time.Now()
 		for due := c.due(c.sent); !due.After(now) && (c.count == 0 || c.sent < c.count); due = c.due(c.sent) {
@@ -82,10 +86,11 @@ func (c *child) run(stop <-chan os.Signal) {
 			c.polled = now
 			c.poll()
 		}
-		if wake = c.due(c.sent); wake.Sub(now) < c.tick {
+		wake := c.due(c.sent)
+		if wake.Sub(now) < c.tick {
 			wake = now.Add(c.tick)
 		}
-		timer.Reset(time.Until(wake))
+		c.alarm.Sleep(time.Until(wake))
 	}
 }
 

@@ -23,8 +23,10 @@ const (
 	warmUp        = 500 * time.Millisecond
 )
 
-// contenders in the order in which a round runs them; the first is the measure.
-var contenders = []string{"fping", "linux", "pro-bing"}
+// contenders in the order in which a round runs them; the first is the measure. An
+// engine stands for the bare engine, sent to at an even pace and polled every 100
+// ms; prober for the agent's own loop and accounts on the Linux engine.
+var contenders = []string{"fping", "linux", "prober", "pro-bing"}
 
 // cell is what one contender did in one round.
 type cell struct {

@@ -37,7 +37,7 @@ func main() {
 	rates := flag.String("rates", "10,100,1000", "probes per second, for CPU time")
 	flag.DurationVar(&s.seconds, "time", 2*time.Second, "length of a cell")
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, of which the median counts")
-	flag.DurationVar(&s.tick, "tick", 2*time.Millisecond, "our engines: the shortest sleep; what is due meanwhile is sent together")
+	flag.DurationVar(&s.tick, "tick", 5*time.Millisecond, "engines: the shortest sleep; what is due meanwhile is sent together")
 	flag.DurationVar(&s.delay, "delay", 700*time.Microsecond, "after which the hosts answer, for the error (fping shows three digits)")
 	flag.StringVar(&s.only, "only", "", "cpu or error: only that part")
 	flag.StringVar(&s.child, "child", "", "internal: run as an engine under measurement")
@@ -57,6 +57,8 @@ func (s *settings) run(rates string) error {
 	case "spin":
 		for {
 		}
+	case "prober":
+		return runProber(s)
 	default:
 		return runChild(s)
 	}
