@@ -54,7 +54,7 @@ type program struct {
 func start(t *testing.T, exe string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, dir: filepath.Dir(exe), exited: make(chan error, 1)}
-	p.cmd = exec.Command(exe, append(args, "--state", p.dir)...)
+	p.cmd = exec.Command(exe, append(args, "--state", stateDir(t, p.dir))...)
 	p.cmd.Dir = p.dir
 	p.cmd.Stderr = &p.err
 	var err error
@@ -81,6 +81,19 @@ func start(t *testing.T, exe string, args ...string) *program {
 		r.Close()
 	})
 	return p
+}
+
+// stateDir makes a folder for the ids of one agent: two at a time cannot share one.
+func stateDir(t *testing.T, under string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(under, "state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (p *program) Read(b []byte) (int, error)  { return p.out.Read(b) }
