@@ -143,7 +143,7 @@ func (s *Server) begin(from int32, fetch bool) {
 // refuse answers a PDU that cannot be read. Only requests have an answer; the other
 // kinds are passed over.
 func (s *Server) refuse(t pdu.Type, err error) {
-	s.log.Printf("%v from pmcd: %v", t, err)
+	s.complain("%v from pmcd: %v", t, err)
 	if answered(t) {
 		s.send(&pdu.Error{Code: pcp.ErrGeneric})
 	}
@@ -182,7 +182,7 @@ func (s *Server) code(err error, what string) pcp.Error {
 	code := pdu.SafeCode(err)
 	var e pcp.Error
 	if !errors.As(err, &e) || e != code || error(e) != err {
-		s.log.Printf("%s: %v", what, err)
+		s.complain("%s: %v", what, err)
 	}
 	return code
 }

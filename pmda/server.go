@@ -42,21 +42,22 @@ type Server struct {
 	queue *queue
 
 	// Of the connection to pmcd.
-	conn    io.ReadWriteCloser
-	trusted bool // what the peer says about its clients is believed
-	profile *profile
-	clients map[int32]*Client
-	in      messages
-	out     []byte
-	result  pdu.ResultWriter
-	values  Values
-	state   uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
-	raised  uint32 // what the result being written raises
-	fetches uint64
-	now     time.Time
-	client  *Client
-	request Request
-	ready   bool // pmcd counts on answers
+	conn       io.ReadWriteCloser
+	trusted    bool // what the peer says about its clients is believed
+	profile    *profile
+	clients    map[int32]*Client
+	in         messages
+	out        []byte
+	result     pdu.ResultWriter
+	values     Values
+	state      uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
+	raised     uint32 // what the result being written raises
+	fetches    uint64
+	now        time.Time
+	client     *Client
+	request    Request
+	complaints complaints
+	ready      bool // pmcd counts on answers
 
 	stopOnce sync.Once
 	stopped  bool
