@@ -61,6 +61,19 @@ func New(t testing.TB) *Lab {
 // Open builds a Lab for programs that are no tests. The caller closes it.
 func Open() (*Lab, error) {
 	sweep()
+	var l *Lab
+	var err error
+	for range 32 { // another Lab may have the same random addresses
+		l = unbuilt()
+		if err = l.build(); err == nil {
+			return l, nil
+		}
+		l.Close()
+	}
+	return nil, err
+}
+
+func unbuilt() *Lab {
 	var b [4]byte
 	rand.Read(b[:])
 	l := &Lab{
@@ -72,11 +85,7 @@ func Open() (*Lab, error) {
 	l.net4 = netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18 + b[0]&1, b[1] & 0xc0, 0}), 18)
 	a := [16]byte{0xfd, 'r', 't', b[0], b[1], b[2], b[3]}
 	l.net6 = netip.PrefixFrom(netip.AddrFrom16(a), 64)
-	if err := l.build(); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
+	return l
 }
 
 // build makes namespace, link, routes and responder. The neighbour entries are
@@ -96,6 +105,8 @@ func (l *Lab) build() error {
 		fmt.Sprintf("-n %s route add blackhole %s", l.name, l.net4),
 		fmt.Sprintf("-n %s route add blackhole %s", l.name, l.net6),
 		"link set " + l.near + " up",
+		// Fails if another Lab has this network.
+		fmt.Sprintf("route add %s dev %s scope link", l.net4, l.near),
 		fmt.Sprintf("addr add %s/30 dev %s", at(l.net4, 1), l.near),
 		fmt.Sprintf("addr add %s/126 dev %s nodad", at(l.net6, 1), l.near),
 	}
@@ -113,7 +124,7 @@ func (l *Lab) build() error {
 	err = ip(
 		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", gate4, far, l.near),
 		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", gate6, far, l.near),
-		fmt.Sprintf("route add %s via %s dev %s", l.net4, gate4, l.near),
+		fmt.Sprintf("route replace %s via %s dev %s", l.net4, gate4, l.near),
 		fmt.Sprintf("route add %s via %s dev %s", l.net6, gate6, l.near),
 	)
 	if err != nil {
