@@ -183,13 +183,27 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 	return l, nil
 }
 
-// openLog sends the log to a file; what a crash prints goes there too.
+// openLog sends the log to a file; what a crash prints goes there too. The folder
+// belongs to the user that the agent will run as, who must not be able to have root
+// empty, or give away, a file of another's through a link.
 func (c *command) openLog(u account) error {
-	f, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return err
 	}
-	_ = f.Chown(u.uid, u.gid) // of use only to whom it can be given
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		if info.Sys().(*syscall.Stat_t).Nlink != 1 {
+			return fmt.Errorf("log %s has other names, too", c.logFile)
+		}
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		_ = f.Chown(u.uid, u.gid) // of use only to whom it can be given
+	}
 	c.Log.SetOutput(f)
 	return syscall.Dup3(int(f.Fd()), 2, 0)
 }

@@ -217,6 +217,56 @@ func TestProgramOptions(t *testing.T) {
 	}
 }
 
+// TestProgramLog does as root nothing to files that the log's name leads to.
+func TestProgramLog(t *testing.T) {
+	exe := build(t, "../examples/hello")
+	dir := filepath.Dir(exe)
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, plant := range map[string]func(log string) error{
+		"symbolic link": func(log string) error { return os.Symlink(victim, log) },
+		"hard link":     func(log string) error { return os.Link(victim, log) },
+		"pipe":          func(log string) error { return syscall.Mkfifo(log, 0o666) },
+		"folder":        func(log string) error { return os.Mkdir(log, 0o777) },
+	} {
+		log := filepath.Join(dir, "hello.log")
+		if err := plant(log); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, exe)
+		if code := p.exit(); code != 1 || !strings.Contains(p.err.String(), "hello.log") {
+			t.Errorf("%s: status %d: %s", what, code, &p.err)
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(victim)
+	if err != nil || info.Size() != 4 || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Getuid()) {
+		t.Errorf("another's file now has %d bytes and belongs to %d: %v", info.Size(), info.Sys().(*syscall.Stat_t).Uid, err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "hello.log"), []byte("of the last time"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"hello.log", "/dev/null"} {
+		p := start(t, exe, "-l", file)
+		checkHello(t, pmdatest.Connect(t, p))
+		p.in.Close()
+		if code := p.exit(); code != 0 {
+			t.Errorf("log %s: status %d: %s", file, code, &p.err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "hello.log")); err != nil || len(b) != 0 {
+		t.Errorf("the log holds %q, %v", b, err)
+	}
+	if info, err := os.Stat("/dev/null"); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+		t.Errorf("/dev/null has been given away: %v", err)
+	}
+}
+
 // TestProgramOnSockets ends both while pmcd is there and while it is away.
 func TestProgramOnSockets(t *testing.T) {
 	exe := build(t, "../examples/hello")
