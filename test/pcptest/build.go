@@ -39,7 +39,9 @@ func Main(m *testing.M) int {
 }
 
 // Build returns a program built from a package of this module, such as pmdas/lan. It
-// is built once in the life of the test process, as pmdaNAME.
+// is built once in the life of the test process, under a name of its own: PCP's
+// installation scripts kill every process called pmdaNAME, and may run in a test of
+// another package at the same time.
 func Build(t testing.TB, name, pkg string) string {
 	t.Helper()
 	built.Lock()
@@ -50,7 +52,7 @@ func Build(t testing.TB, name, pkg string) string {
 	if path := built.prog[pkg]; path != "" {
 		return path
 	}
-	path := filepath.Join(built.dir, "pmda"+name)
+	path := filepath.Join(built.dir, "test-"+name)
 	c := exec.Command("go", "build", "-o", path, "./"+pkg)
 	c.Dir = moduleRoot(t)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -43,6 +43,9 @@ func declare() *pmda.Agent {
 	}
 	agent.Start = func(s *pmda.Server) error {
 		a.server = s
+		if !a.warm {
+			go a.watch()
+		}
 		for _, name := range []string{"red", "green"} {
 			if _, err := a.colors.Add(name, "plain"); err != nil {
 				return err
@@ -51,6 +54,23 @@ func declare() *pmda.Agent {
 		return nil
 	}
 	return agent
+}
+
+// watch keeps the serving goroutine busy whenever the gate is there.
+func (a *testAgent) watch() {
+	for {
+		if _, err := os.Stat(a.gate); err == nil {
+			over := make(chan struct{})
+			a.server.Do(func() {
+				a.server.Logf("busy until the gate is gone")
+				a.wait()
+				a.busy++
+				close(over)
+			})
+			<-over
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // wait returns when the gate is gone.
@@ -71,11 +91,6 @@ func (a *testAgent) values() []pmda.Metric {
 	}, {
 		Name: "test.busy", Item: 1, Sem: pcp.SemCounter, Units: pcp.Count, OneLine: "times the agent was busy",
 		Get: pmda.Value(func() (uint64, error) { return a.busy, nil }),
-		// The store is answered, and then the agent is busy until the gate is gone.
-		Store: func(*pmda.Store) error {
-			a.server.Do(func() { a.wait(); a.busy++ })
-			return nil
-		},
 	}, {
 		Name: "test.color", Item: 2, Sem: pcp.SemInstant, OneLine: "a value for each color",
 		Get: pmda.Per(a.colors, func(shade string) (uint32, bool) { return uint32(len(shade)), true }),
