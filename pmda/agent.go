@@ -22,7 +22,8 @@
 //
 // # Concurrency
 //
-// One goroutine serves pmcd: it reads a request, calls the agent, writes the answer.
+// One goroutine at a time serves pmcd: it reads a request, calls the agent, writes the
+// answer. "The serving goroutine" is whichever one does so at the moment.
 // All functions that an agent declares are called by that goroutine, so they need no
 // locks among each other, and the methods of InDom and Server may be called from
 // them freely. Other goroutines hand work over with Server.Do. Input is drained by a
@@ -80,10 +81,18 @@ type Agent struct {
 	Reload func() error
 	Stop   func()
 
-	// Warm, if not nil, runs after pmcd has accepted the agent and before the agent
-	// declares itself ready: for agents that need long to start. Their line in
-	// pmcd.conf must carry the word notready. It runs in a goroutine of its own.
+	// Warm, if not nil, runs after pmcd has accepted the agent, in a goroutine of its
+	// own: for agents that need long to start. Until it returns, requests are answered
+	// with pcp.ErrAgain.
 	Warm func() error
+
+	// Anonymous agents do not ask pmcd who its clients are. Only these can tell pmcd
+	// itself that they are not ready: after Warm, whose line in pmcd.conf must then
+	// carry the word notready, and with the error pcp.ErrPMDANotReady, until
+	// Server.Ready. Of other agents pmcd would not bear it: as long as one of them is
+	// not ready, pmcd answers the first request of each new local client, to any
+	// agent, with an error. What they would tell pmcd becomes pcp.ErrAgain.
+	Anonymous bool
 
 	// Try prepares the agent to run without PCP, after Start, with the arguments that
 	// follow the options: pmdaNAME --try ARGS. What it would export is then printed,

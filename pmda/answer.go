@@ -30,6 +30,10 @@ func (s *Server) handle(b []byte) {
 	}
 	s.client = s.clients[h.From]
 	defer s.survive(h.Type)
+	if !s.ready && answered(h.Type) {
+		s.send(&pdu.Error{Code: pcp.ErrAgain})
+		return
+	}
 	switch h.Type {
 	case pdu.TypeFetch:
 		if err = s.in.fetch.Parse(b); err == nil {
@@ -169,9 +173,13 @@ func (s *Server) done(err error, what string) {
 func (s *Server) fail(err error, what string) {
 	code := s.code(err, what)
 	if code == pcp.ErrPMDANotReady {
-		// pmcd sends no notices now, so what is known of clients grows old.
-		s.forgetClients()
-		s.ready = false
+		if s.agent.Anonymous {
+			// pmcd sends no notices now, so what is known of clients grows old.
+			s.forgetClients()
+			s.ready = false
+		} else {
+			code = pcp.ErrAgain // see Agent.Anonymous
+		}
 	}
 	s.send(&pdu.Error{Code: code})
 }

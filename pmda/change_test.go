@@ -146,23 +146,57 @@ func TestWarm(t *testing.T) {
 	warm := make(chan error)
 	z.agent.Warm = func() error { return <-warm }
 	c, j := visit(t, z)
-	z.server.Do(func() {})
+	c.Client(3, 0, 0, 1)
+	if _, err := c.Ask(&pdu.Fetch{PMIDs: []pcp.PMID{zooID(itemCount)}}); !errors.Is(err, pcp.ErrAgain) {
+		t.Errorf("fetch before Warm has ended: %v", err)
+	}
 	warm <- errors.New("a cold")
+	for { // nothing tells when Warm has ended
+		if _, err := c.Ask(&pdu.Fetch{PMIDs: []pcp.PMID{zooID(itemCount)}}); err == nil {
+			break
+		}
+	}
+	if err := c.Store("zoo.count", "", pcp.Num(uint32(1))); err != nil || z.stores[0].Client.UID != 0 {
+		t.Errorf("who came during Warm is not known: %v, %+v", err, z.stores)
+	}
+	if j.count("starting: a cold") != 1 {
+		t.Errorf("the log does not tell of Warm's error:\n%s", j)
+	}
+}
+
+// TestWarmAnonymous: pmcd is told when the agent is ready.
+func TestWarmAnonymous(t *testing.T) {
+	z := newZoo()
+	warm := make(chan error)
+	z.agent.Anonymous = true
+	z.agent.Warm = func() error { return <-warm }
+	c, _ := visit(t, z)
+	if c.Creds.Flags != 0 {
+		t.Errorf("an anonymous agent asks for %#x", c.Creds.Flags)
+	}
+	warm <- nil
 	if e, ok := c.Read().(*pdu.Error); !ok || e.Code != pcp.ErrPMDAReady {
 		t.Fatalf("after Warm the agent says %+v", e)
 	}
 	z.server.Ready() // again, and nothing must be sent
 	z.do(t, func() {})
 	c.Fetch(zooID(itemCount))
-	if j.count("starting: a cold") != 1 {
-		t.Errorf("the log does not tell of Warm's error:\n%s", j)
-	}
+}
+
+// TestNotReadyKnown: an agent that knows its clients does not say so to pmcd.
+func TestNotReadyKnown(t *testing.T) {
+	z := newZoo()
+	c, _ := visit(t, z)
+	exchange{what: "look-up", ask: &pdu.InstanceReq{InDom: beastDom, Inst: pcp.InstNull, Name: "later"},
+		code: pcp.ErrAgain}.run(t, c)
+	c.Fetch(zooID(itemCount))
 }
 
 // TestNotReady: the agent answers so, forgets its clients, whose end it will not be
 // told, and says once that it is ready again.
 func TestNotReady(t *testing.T) {
 	z := newZoo()
+	z.agent.Anonymous = true
 	c, _ := visit(t, z)
 	c.Client(3, 0, 0, 1)
 	z.server.Ready()

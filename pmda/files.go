@@ -176,7 +176,7 @@ func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
 	if names != nil {
 		fmt.Fprintf(&b, "pmns_name=\"%s\"\n", strings.Join(names, " "))
 	}
-	if a.Warm != nil && action == "pmdaInstall" {
+	if a.Warm != nil && a.Anonymous && action == "pmdaInstall" {
 		b.WriteString("ipc_prot=\"binary notready\"\n")
 	}
 	if action == "pmdaInstall" {

@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -77,22 +78,41 @@ func perWord[T any, V Scalar](w *pdu.ResultWriter, slots []slot[T], get func(T) 
 // perDouble writes 64-bit values.
 func perDouble[T any, V Scalar](w *pdu.ResultWriter, t pcp.Type, slots []slot[T], get func(T) (V, bool)) {
 	sets, blocks, pos := w.Doubles(len(slots))
+	head := uint32(t)<<24 | 12
 	n := 0
 	for i := range slots {
 		x, ok := get(slots[i].data)
 		if !ok {
 			continue
 		}
-		bits := *(*uint64)(unsafe.Pointer(&x)) // V is int64, uint64 or float64
-		binary.BigEndian.PutUint64(sets[n*8:n*8+8], uint64(uint32(slots[i].id))<<32|uint64(pos))
-		b := blocks[n*12 : n*12+12]
-		binary.BigEndian.PutUint32(b, uint32(t)<<24|12)
-		binary.BigEndian.PutUint64(b[4:], bits)
+		word := *(*uint64)(unsafe.Pointer(&x)) // V is int64, uint64 or float64
+		put64((*[8]byte)(sets), uint64(uint32(slots[i].id))<<32|uint64(pos))
+		put32((*[4]byte)(blocks), head)
+		put64((*[8]byte)(blocks[4:]), word)
+		sets, blocks = sets[8:], blocks[12:]
 		pos += pdu.BlockWords
 		n++
 	}
 	w.AddDoubles(n)
 }
+
+// put64 and put32 write big-endian. They are small enough to be inlined, which
+// binary.BigEndian.PutUint64 is not here.
+func put64(b *[8]byte, v uint64) {
+	if !bigEndian {
+		v = bits.ReverseBytes64(v)
+	}
+	*(*uint64)(unsafe.Pointer(b)) = v
+}
+
+func put32(b *[4]byte, v uint32) {
+	if !bigEndian {
+		v = bits.ReverseBytes32(v)
+	}
+	*(*uint32)(unsafe.Pointer(b)) = v
+}
+
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Func is the Getter for everything else: fetch gives the values one by one through
 // Values. over is the instance domain, nil for a metric with one value.

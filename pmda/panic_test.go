@@ -13,6 +13,7 @@ import (
 // the log says where.
 func TestPanics(t *testing.T) {
 	z := newZoo()
+	z.agent.Anonymous = true
 	z.fetch = func(v *pmda.Values) {
 		v.Set(0, pcp.Num(uint64(1)))
 		panic("an elephant")

@@ -3,17 +3,25 @@ package pmda
 import (
 	"io"
 	"sync"
+	"time"
 
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// queue takes PDUs as they arrive and functions handed over by Server.Do, and gives
-// them to the serving goroutine in order. It has no bound: a reader that waited for
-// room would leave bytes in the pipe, and a full pipe stops pmcd for everybody.
-// What fills it are notices about clients, of 16 to 30 bytes, while a callback is
-// slow.
+// queue decides who serves. Serving is a role that one goroutine has at a time: the
+// one that reads from pmcd serves what it has read by itself, which saves the handing
+// over, its two wake-ups and its copy. Only when that takes long, another goroutine
+// goes on reading; what it reads waits in the queue, as does what Server.Do hands
+// over, for the goroutine in Server.run.
+//
+// The queue has no bound: a reader that waited for room would leave bytes in the pipe,
+// and a full pipe stops pmcd for everybody. What fills it are notices about clients,
+// of 16 to 30 bytes, while a callback is slow.
 type queue struct {
+	serve func(pdu []byte) // called in the role
+
 	mu    sync.Mutex
+	busy  bool   // somebody serves
 	items []item // items[head:] wait
 	head  int
 	free  [][]byte // room of PDUs that were dealt with
@@ -30,35 +38,139 @@ const (
 	maxFree  = 16       // buffers kept for reuse
 	maxKeep  = 64 << 10 // bytes in each of them
 	maxItems = 4096     // items that an empty queue keeps room for
+
+	// patience is how long a request may take before another goroutine reads on;
+	// it is noticed within twice that.
+	patience = 100 * time.Millisecond
 )
 
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+func newQueue(serve func([]byte)) *queue {
+	return &queue{serve: serve, wake: make(chan struct{}, 1)}
+}
 
-// read puts all PDUs of r into the queue until r ends, and says how it ended.
-func (q *queue) read(r io.Reader) error {
-	in := pdu.NewReader(r, 0)
+// reading is one connection's stream of PDUs and who reads it.
+type reading struct {
+	q    *queue
+	in   *pdu.Reader
+	done func(error)
+
+	// Guarded by q.mu. A timer for each request would wake the runtime's other
+	// threads each time, at several times the cost of a small answer; so one timer
+	// looks in now and then, as long as there are requests.
+	turn   int  // counts who reads
+	serves int  // counts requests
+	inside bool // the reader is serving
+	seen   int  // of serves, when the timer last looked
+	armed  bool
+	timer  *time.Timer
+}
+
+// read serves the PDUs of r, or puts them into the queue, until r ends, and tells
+// done how it ended.
+func (q *queue) read(r io.Reader, done func(error)) {
+	s := &reading{q: q, in: pdu.NewReader(r, 0), done: done}
+	s.timer = time.AfterFunc(time.Hour, s.look)
+	s.timer.Stop()
+	s.run(0)
+}
+
+// run reads until the stream ends or it is another goroutine's turn.
+func (r *reading) run(turn int) {
+	var own []byte // of this goroutine: the next reader may use the buffer of in
 	for {
-		b, err := in.Next()
+		b, err := r.in.Next()
 		if err != nil {
-			return err
+			r.done(err)
+			return
 		}
-		q.mu.Lock()
-		var room []byte
-		if n := len(q.free); n > 0 {
-			room, q.free = q.free[n-1], q.free[:n-1]
+		mine, ok := r.claim(b, own)
+		if !ok {
+			continue
 		}
-		q.items = append(q.items, item{pdu: append(room[:0], b...)})
-		q.mu.Unlock()
+		own = mine
+		r.q.serve(own)
+		if !r.yield(turn) {
+			return
+		}
+		if cap(own) > maxKeep {
+			own = nil
+		}
+	}
+}
+
+// claim takes the role if nobody has it and nothing waits, and copies the PDU into
+// own, before anybody else may read on; otherwise a copy goes into the queue.
+func (r *reading) claim(b, own []byte) (mine []byte, ok bool) {
+	q := r.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.busy && q.head == len(q.items) {
+		q.busy, r.inside = true, true
+		r.serves++
+		if !r.armed {
+			r.armed, r.seen = true, r.serves-1
+			r.timer.Reset(patience)
+		}
+		return append(own[:0], b...), true
+	}
+	var room []byte
+	if n := len(q.free); n > 0 {
+		room, q.free = q.free[n-1], q.free[:n-1]
+	}
+	q.items = append(q.items, item{pdu: append(room[:0], b...)})
+	q.signal()
+	return nil, false
+}
+
+// yield gives the role back and reports whether it is still this goroutine's turn to
+// read.
+func (r *reading) yield(turn int) bool {
+	r.q.mu.Lock()
+	mine := r.turn == turn
+	if mine {
+		r.inside = false
+	}
+	r.q.mu.Unlock()
+	r.q.yield()
+	return mine
+}
+
+// look takes over the reading if the reader has been serving the same request since
+// the last look.
+func (r *reading) look() {
+	r.q.mu.Lock()
+	stuck := r.inside && r.seen == r.serves
+	r.armed = r.seen != r.serves
+	r.seen = r.serves
+	if stuck {
+		r.turn++
+		r.inside = false
+	} else if r.armed {
+		r.timer.Reset(patience)
+	}
+	turn := r.turn
+	r.q.mu.Unlock()
+	if stuck {
+		r.run(turn)
+	}
+}
+
+// yield gives the role back.
+func (q *queue) yield() {
+	q.mu.Lock()
+	q.busy = false
+	if q.head < len(q.items) {
 		q.signal()
 	}
+	q.mu.Unlock()
 }
 
 // do puts a function into the queue.
 func (q *queue) do(f func()) {
 	q.mu.Lock()
 	q.items = append(q.items, item{do: f})
-	q.mu.Unlock()
 	q.signal()
+	q.mu.Unlock()
 }
 
 func (q *queue) signal() {
@@ -68,11 +180,12 @@ func (q *queue) signal() {
 	}
 }
 
-// next waits for an item. The PDU of an item goes back with release.
+// next waits for an item and takes the role, to be given back with yield. The PDU of
+// an item goes back with release.
 func (q *queue) next() item {
 	for {
 		q.mu.Lock()
-		if q.head < len(q.items) {
+		if q.head < len(q.items) && !q.busy {
 			it := q.items[q.head]
 			q.items[q.head] = item{}
 			q.head++
@@ -82,6 +195,7 @@ func (q *queue) next() item {
 					q.items = nil
 				}
 			}
+			q.busy = true
 			q.mu.Unlock()
 			return it
 		}

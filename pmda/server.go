@@ -78,8 +78,9 @@ func New(a *Agent, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{agent: a, opts: o, table: t, log: o.Log, queue: newQueue(), profile: &profile{gen: 1},
+	s := &Server{agent: a, opts: o, table: t, log: o.Log, profile: &profile{gen: 1},
 		clients: make(map[int32]*Client), ready: true}
+	s.queue = newQueue(s.serve)
 	s.values.w, s.values.server = &s.result, s
 	for id, d := range t.indoms {
 		if err := s.openInDom(id, d); err != nil {
@@ -195,31 +196,40 @@ func (s *Server) Serve(conn io.ReadWriteCloser, trusted bool) error {
 
 // attach makes conn the connection to pmcd and has done called when it ends.
 func (s *Server) attach(conn io.ReadWriteCloser, trusted bool, done func(error)) {
+	conn = quieten(conn)
 	s.queue.do(func() { s.connect(conn, trusted) })
-	go func() {
-		err := s.queue.read(conn)
+	go s.queue.read(conn, func(err error) {
 		s.queue.do(func() {
 			s.disconnect()
 			done(err)
 		})
-	}()
+	})
 }
 
-// run is the serving goroutine.
+// serve deals with one PDU.
+func (s *Server) serve(b []byte) {
+	if s.conn != nil {
+		s.handle(b)
+	}
+}
+
+// run deals with what is in the queue until the server is stopped.
 func (s *Server) run() {
-	for !s.stopped {
+	for stopped := false; !stopped; {
 		it := s.queue.next()
 		if it.do != nil {
 			it.do()
-			continue
+		} else {
+			s.serve(it.pdu)
 		}
-		if s.conn != nil {
-			s.handle(it.pdu)
+		stopped = s.stopped
+		if stopped {
+			s.stopped = false
+			s.disconnect()
 		}
+		s.queue.yield()
 		s.queue.release(it.pdu)
 	}
-	s.stopped = false
-	s.disconnect()
 }
 
 // Close writes what is kept on disk. The server is of no use afterwards.
@@ -236,7 +246,11 @@ func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
 	s.profile.set(&pdu.Profile{})
 	s.forgetClients()
 	s.ready = s.agent.Warm == nil
-	s.send(&pdu.Creds{Version: 2, Flags: pcp.FeatureAuth})
+	hello := &pdu.Creds{Version: 2}
+	if !s.agent.Anonymous {
+		hello.Flags = pcp.FeatureAuth
+	}
+	s.send(hello)
 	if s.agent.Warm != nil {
 		go s.warm()
 	}
@@ -249,15 +263,17 @@ func (s *Server) warm() {
 	s.Ready()
 }
 
-// Ready tells pmcd that the agent answers again, after Warm has ended or after a
-// function has returned pcp.ErrPMDANotReady. Any goroutine may call it.
+// Ready has the agent answer again, after Warm has ended or after a function of an
+// anonymous agent has returned pcp.ErrPMDANotReady. Any goroutine may call it.
 func (s *Server) Ready() {
 	s.queue.do(func() {
 		if s.ready {
 			return // pmcd would take it for an answer, and drop the agent
 		}
 		s.ready = true
-		s.send(&pdu.Error{Code: pcp.ErrPMDAReady})
+		if s.agent.Anonymous {
+			s.send(&pdu.Error{Code: pcp.ErrPMDAReady})
+		}
 	})
 }
 
