@@ -56,7 +56,7 @@ func orDefault(d, def time.Duration) time.Duration {
 type Prober struct {
 	engine Engine // Run's alone
 	start  time.Time
-	kick   chan struct{} // wakes Run when its plans have changed
+	alarm  Alarm // wakes Run when it is time, or when its plans have changed
 
 	demand atomic.Int64 // when Wake was last called, since start
 	idle   atomic.Bool  // paused for want of demand; written under mu
@@ -81,10 +81,18 @@ type Prober struct {
 // New returns a Prober on engine, which stays the caller's to close after Run has
 // returned.
 func New(engine Engine, s Settings) *Prober {
+	alarm, err := NewAlarm()
+	if err != nil { // no descriptor is left: dearer timers will do
+		alarm = newTimerAlarm()
+	}
+	return newProber(engine, s, alarm)
+}
+
+func newProber(engine Engine, s Settings, alarm Alarm) *Prober {
 	p := &Prober{
 		engine: engine,
 		start:  time.Now(),
-		kick:   make(chan struct{}, 1),
+		alarm:  alarm,
 		hosts:  make(map[uint32]*host),
 	}
 	p.settings = s.normal()
@@ -98,12 +106,7 @@ func New(engine Engine, s Settings) *Prober {
 func (p *Prober) now() time.Duration { return time.Since(p.start) }
 
 // signal makes Run look at its plans again.
-func (p *Prober) signal() {
-	select {
-	case p.kick <- struct{}{}:
-	default:
-	}
-}
+func (p *Prober) signal() { p.alarm.Wake() }
 
 // Add adds a host with counters at zero; its first turn is the next one. If addr is
 // not valid, the host is not probed until SetAddr gives it one. A host that has the
@@ -243,19 +246,9 @@ func (p *Prober) resume() {
 
 // Run probes until ctx ends. It is to be called once; it alone uses the engine.
 func (p *Prober) Run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.kick:
-		case <-timer.C:
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		timer.Reset(p.step())
+	defer p.alarm.Close()
+	defer context.AfterFunc(ctx, p.alarm.Wake)()
+	for ctx.Err() == nil && p.alarm.Sleep(p.step()) {
 	}
 }
 

@@ -140,7 +140,7 @@ func bubble(t *testing.T, s Settings, test func(t *testing.T, p *Prober, f *fake
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		p := New(f, s)
+		p := newProber(f, s, newTimerAlarm())
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { p.Run(ctx); close(done) }()

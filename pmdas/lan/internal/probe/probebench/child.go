@@ -28,7 +28,7 @@ type child struct {
 	tick   time.Duration
 	count  int // 0: until SIGINT
 
-	alarm  *probe.Alarm
+	alarm  probe.Alarm
 	start  time.Time
 	polled time.Time
 	sent   int

@@ -10,15 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarm is a sleep that can be cut short, for a goroutine that wakes up often and
-// does little. One goroutine sleeps; any may Wake and Close.
-//
-// It costs about half of what a time.Timer does. The Go runtime wakes its
+// fdAlarm is an Alarm at about half of what a time.Timer costs. The Go runtime wakes its
 // monitor thread whenever the next timer is due, and whenever a process at rest
 // makes a system call that the scheduler is told of. So there is no timer of Go's
 // here but a timerfd(2) that the network poller waits for, and no such call. An
 // Engine on Linux makes none in Send and Poll either.
-type Alarm struct {
+type fdAlarm struct {
 	file   *os.File
 	conn   syscall.RawConn // keeps the descriptor open while it is used
 	woken  atomic.Bool
@@ -32,12 +29,12 @@ type Alarm struct {
 }
 
 // NewAlarm returns an Alarm. The caller closes it.
-func NewAlarm() (*Alarm, error) {
+func NewAlarm() (Alarm, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("timerfd_create", err)
 	}
-	a := &Alarm{file: os.NewFile(uintptr(fd), "timerfd")}
+	a := &fdAlarm{file: os.NewFile(uintptr(fd), "timerfd")}
 	if a.conn, err = a.file.SyscallConn(); err != nil {
 		a.file.Close()
 		return nil, err
@@ -56,9 +53,7 @@ func setTimer(fd uintptr, d time.Duration) {
 	unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, fd, 0, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// Sleep returns after d, or when Wake is called or was called since the last Sleep.
-// It may return early for no reason. It returns false after Close.
-func (a *Alarm) Sleep(d time.Duration) bool {
+func (a *fdAlarm) Sleep(d time.Duration) bool {
 	if d > 0 && !a.woken.Load() {
 		a.length = d
 		a.conn.Control(a.set)
@@ -72,14 +67,12 @@ func (a *Alarm) Sleep(d time.Duration) bool {
 	return !a.closed.Load()
 }
 
-// Wake ends the Sleep under way, or else the next one.
-func (a *Alarm) Wake() {
+func (a *fdAlarm) Wake() {
 	a.woken.Store(true)
 	a.conn.Control(func(fd uintptr) { setTimer(fd, 1) })
 }
 
-// Close ends a Sleep under way.
-func (a *Alarm) Close() error {
+func (a *fdAlarm) Close() error {
 	a.closed.Store(true)
 	return a.file.Close()
 }

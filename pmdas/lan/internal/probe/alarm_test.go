@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func newTestAlarm(t *testing.T) *Alarm {
+func newTestAlarm(t *testing.T) Alarm {
 	t.Helper()
 	a, err := NewAlarm()
 	if err != nil {
