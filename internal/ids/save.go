@@ -15,7 +15,7 @@ import (
 // take long; after a failure it waits twice as long each time.
 const (
 	minPause = 20 * time.Millisecond
-	maxPause = 2 * time.Second
+	maxPause = 250 * time.Millisecond
 	minRetry = 100 * time.Millisecond
 	maxRetry = 10 * time.Second
 )
@@ -43,7 +43,7 @@ func (m *Map) run(err error) {
 		}
 		start := time.Now()
 		err = m.flush(false)
-		pause = max(minPause, min(4*time.Since(start), maxPause))
+		pause = max(minPause, min(time.Since(start), maxPause))
 	}
 }
 
