@@ -31,8 +31,10 @@ except pmapi.pmErr as e:
 // returns its id or an error code.
 func lookup(p *pcptest.PCP, t *testing.T, root bool, context, host string) int {
 	t.Helper()
-	r := p.Try("python3", "-c", lookupScript, context, host)
-	if !root {
+	var r pcptest.Result
+	if root {
+		r = p.Try("python3", "-c", lookupScript, context, host)
+	} else {
 		r = p.TryAs(nobody, nogroup, "python3", "-c", lookupScript, context, host)
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(r.Out))

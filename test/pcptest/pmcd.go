@@ -50,9 +50,13 @@ func (p *PCP) StartPmcd() {
 		if !p.pmcd.Running() {
 			p.t.Fatalf("pmcd ended:\n%s\n%s", p.ReadFile("log/fatal"), p.Log("pmcd"))
 		}
-		// Not over the unix socket, because an agent that is not ready yet spoils the
-		// first request of its clients.
-		if r := p.Try("pminfo", "-h", "localhost", "-f", "pmcd.agent.status"); r.Code != 0 || !strings.Contains(r.Out, "value") {
+		// Not over the unix socket where there is another way, because an agent that
+		// is not ready yet spoils the first request of its clients.
+		host := "localhost"
+		if p.namespace != "" {
+			host = "local:"
+		}
+		if r := p.Try("pminfo", "-h", host, "-f", "pmcd.agent.status"); r.Code != 0 || !strings.Contains(r.Out, "value") {
 			return fmt.Errorf("%v", r)
 		}
 		return nil

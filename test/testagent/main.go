@@ -34,6 +34,7 @@ func declare() *pmda.Agent {
 	agent.Flags = func(f *pflag.FlagSet) {
 		f.StringVar(&a.gate, "gate", "", "file that keeps the agent busy as long as it exists")
 		f.BoolVar(&a.warm, "warm", false, "the agent is not ready before the gate is gone")
+		f.BoolVar(&agent.Anonymous, "anonymous", false, "the agent does not ask who its clients are")
 	}
 	agent.Setup = func(*pmda.Options) error {
 		if a.warm {
@@ -134,6 +135,10 @@ func (a *testAgent) controls() []pmda.Metric {
 			return nil
 		}),
 		control(4, "panic", func(text string) error { panic(text) }),
+		control(5, "rest", func(string) error {
+			go func() { a.wait(); a.server.Ready() }()
+			return pcp.ErrPMDANotReady
+		}),
 	}
 }
 
