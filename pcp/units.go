@@ -91,8 +91,15 @@ func (u Units) String() string {
 		return fmt.Sprintf("%s-%d", what, s)
 	}
 	count := "count"
-	if u.ScaleCount != 0 {
-		count = fmt.Sprintf("count x 10^%d", u.ScaleCount)
+	switch u.ScaleCount {
+	case 0:
+	case 1:
+		count += " x 10"
+	default:
+		count += fmt.Sprintf(" x 10^%d", u.ScaleCount)
+	}
+	if u.DimSpace == 0 && u.DimTime == 0 && u.DimCount == 0 {
+		return strings.TrimPrefix(count[len("count"):], " ")
 	}
 	var above, below []string
 	for _, f := range []struct {

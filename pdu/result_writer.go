@@ -77,6 +77,9 @@ func (w *ResultWriter) End() {
 // Fail makes the set that was begun one with an error instead of values; what is
 // added to it later is dropped. The code must be negative.
 func (w *ResultWriter) Fail(code pcp.Error) {
+	if code >= 0 {
+		code = pcp.ErrGeneric
+	}
 	if !w.err && w.format != 0 && w.num > 0 {
 		first := binary.BigEndian.Uint32(w.sets[w.start+setHeaderLen+4:])
 		w.blocks = w.blocks[:(int(first)-w.base)*4]
@@ -88,7 +91,7 @@ func (w *ResultWriter) Fail(code pcp.Error) {
 
 // Word adds a value of type 32 or U32.
 func (w *ResultWriter) Word(inst int32, v uint32) {
-	if w.err {
+	if w.err || w.mixes(0) {
 		return
 	}
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(v))
@@ -144,9 +147,18 @@ func (w *ResultWriter) fits(n int) bool {
 	return false
 }
 
+// mixes fails the set if its values so far are of the other format.
+func (w *ResultWriter) mixes(format byte) bool {
+	if w.num == 0 || w.format == format {
+		return false
+	}
+	w.Fail(pcp.ErrType)
+	return true
+}
+
 // point adds the position of the block that comes next.
 func (w *ResultWriter) point(inst int32) bool {
-	if w.err {
+	if w.err || w.mixes(1) {
 		return false
 	}
 	w.format = 1
@@ -170,6 +182,9 @@ func (w *ResultWriter) Words(n int) []byte {
 
 // AddWords takes over the first n values that were written into the room.
 func (w *ResultWriter) AddWords(n int) {
+	if n == 0 || w.err || w.mixes(0) {
+		return
+	}
 	w.sets = w.sets[:len(w.sets)+n*instValueLen]
 	w.num += n
 }
@@ -191,6 +206,9 @@ const BlockWords = 3
 
 // AddDoubles takes over the first n values that were written into the room.
 func (w *ResultWriter) AddDoubles(n int) {
+	if n == 0 || w.err || w.mixes(1) {
+		return
+	}
 	w.sets = w.sets[:len(w.sets)+n*instValueLen]
 	w.blocks = w.blocks[:len(w.blocks)+n*4*BlockWords]
 	w.num += n

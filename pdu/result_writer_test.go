@@ -230,6 +230,39 @@ func failing(w *ResultWriter, before, after []InstValue) []byte {
 	return append(bytes.Clone(head), tail...)
 }
 
+// TestResultWriterMisused never writes a RESULT that cannot be read.
+func TestResultWriterMisused(t *testing.T) {
+	for i, x := range []struct {
+		use  func(w *ResultWriter)
+		code pcp.Error
+	}{
+		{func(w *ResultWriter) { w.Fail(-5); w.Words(2); w.AddWords(2) }, -5},
+		{func(w *ResultWriter) { w.Fail(-5); w.Doubles(2); w.AddDoubles(2) }, -5},
+		{func(w *ResultWriter) { w.Word(0, 7); w.Number(1, pcp.TypeDouble, 0) }, pcp.ErrType},
+		{func(w *ResultWriter) { w.Number(1, pcp.TypeDouble, 0); w.Word(0, 7) }, pcp.ErrType},
+		{func(w *ResultWriter) { w.Word(0, 7); w.String(1, "x"); w.Fail(-5) }, -5},
+		{func(w *ResultWriter) { w.String(1, "x"); w.Words(1); w.AddWords(1) }, pcp.ErrType},
+		{func(w *ResultWriter) { w.Word(0, 7); w.Doubles(1); w.AddDoubles(1) }, pcp.ErrType},
+		{func(w *ResultWriter) { w.Doubles(1); w.AddDoubles(0); w.Word(0, 7) }, 0},
+		{func(w *ResultWriter) { w.Fail(3) }, pcp.ErrGeneric},
+		{func(w *ResultWriter) { w.Fail(0) }, pcp.ErrGeneric},
+	} {
+		var w ResultWriter
+		w.Reset(0, 0)
+		w.Begin(1)
+		x.use(&w)
+		w.End()
+		w.Begin(2)
+		w.Number(0, pcp.TypeDouble, 0)
+		w.End()
+		head, tail := w.Bytes()
+		var r Result
+		if err := r.Parse(append(bytes.Clone(head), tail...)); err != nil || r.Sets[0].Err != x.code || len(r.Sets[1].Values) != 1 {
+			t.Errorf("misuse %d: %v, sets %+v", i, err, r.Sets)
+		}
+	}
+}
+
 // TestResultWriterAllocatesNothing once it has seen the results that come in turn.
 func TestResultWriterAllocatesNothing(t *testing.T) {
 	turns := [][]ValueSet{
