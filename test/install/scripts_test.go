@@ -81,6 +81,7 @@ func TestMissing(t *testing.T) {
 		{"no hosts", "a.hosts 1 0\na.up 0\na.rtt 0\n", ""},
 		{"not settled yet", "a.hosts 1 2\na.up 0\na.rtt 0\n", "a.up: no value\n"},
 		{"up but no value", "a.hosts 1 2\na.up 2 1 1\na.rtt 0\n", "a.rtt: no value\n"},
+		{"none at present", "a.hosts 1 0\na.x -12351 Missing metric value(s)\n", ""},
 		{"name unknown", "a.up 0\n", "a.hosts: no value\n"},
 		{"error", "a.hosts 1 0\na.x -12389 Try again. Information not currently available\n",
 			"a.x: Try again. Information not currently available\n"},
