@@ -17,7 +17,7 @@ func TestReload(t *testing.T) {
 		answered(p, t, "127.0.0.1", "::1", "127.0.0.2")
 		requests := p.Number("rtime.lan.requests", "127.0.0.1")
 		p.WriteFile("rtlan.conf", "interval 0.4\nhost 127.0.0.1 127.0.0.71\nhost 127.0.0.72\nweight 10\n")
-		signal(p, t, syscall.SIGHUP)
+		reload(p, t)
 		present(p, t, "127.0.0.1", "127.0.0.71", "127.0.0.72")
 		answered(p, t, "127.0.0.71", "127.0.0.72")
 		if now := p.Number("rtime.lan.requests", "127.0.0.1"); now < requests {
@@ -30,13 +30,19 @@ func TestReload(t *testing.T) {
 		settings(t, p, "0.4", "200", "10") // what a file does not give stays
 		p.WriteFile("more", "::1\n127.0.0.2 # and a comment\n")
 		p.WriteFile("rtlan.conf", "host 127.0.0.1\nhosts more\nmaxrate 150\n")
-		signal(p, t, syscall.SIGHUP)
+		reload(p, t)
 		present(p, t, "127.0.0.1", "::1", "127.0.0.2")
 		settings(t, p, "0.4", "150", "10")
 		if ids := p.IDs("rtime.lan.requests"); ids["::1"] != 1 || ids["127.0.0.2"] != 2 {
 			t.Errorf("hosts that came back have other ids: %v", ids)
 		}
 	})
+}
+
+// reload has the agent read its configuration again.
+func reload(p *pcptest.PCP, t *testing.T) {
+	t.Helper()
+	signal(p, t, syscall.SIGHUP)
 }
 
 func settings(t *testing.T, p *pcptest.PCP, interval, maxrate, weight string) {
@@ -65,7 +71,7 @@ func TestBadConfiguration(t *testing.T) {
 		{"deny 10.0.0.1/8\n", "rtlan.conf:1: deny: "},
 	} {
 		p.WriteFile("rtlan.conf", tt.text)
-		signal(p, t, syscall.SIGHUP)
+		reload(p, t)
 		logged(p, t, tt.want)
 		pcptest.Eventually(t, "each bad file is reported once", func() error {
 			if got := strings.Count(p.Log(name), "the old settings stay"); got != n+1 {
@@ -78,7 +84,7 @@ func TestBadConfiguration(t *testing.T) {
 	settings(t, p, "0.5", "200", "75")
 	// A good one is taken after all that.
 	p.WriteFile("rtlan.conf", basic+"weight 33\n")
-	signal(p, t, syscall.SIGHUP)
+	reload(p, t)
 	logged(p, t, "configuration read: 3 hosts")
 	settings(t, p, "0.5", "200", "33")
 }
@@ -94,6 +100,6 @@ func TestBadStart(t *testing.T) {
 	}
 	settings(t, p, "10", "10", "75")
 	p.WriteFile("rtlan.conf", basic)
-	signal(p, t, syscall.SIGHUP)
+	reload(p, t)
 	present(p, t, "127.0.0.1", "::1", "127.0.0.2")
 }

@@ -1,6 +1,7 @@
 package lan
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -127,6 +128,12 @@ func TestPmprobe(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)
 	answered(p, t, "127.0.0.1", "::1", "127.0.0.2")
+	pcptest.Eventually(t, "a cycle has ended", func() error {
+		if n := p.Number("rtime.lan.agent.cycles", ""); n == 0 {
+			return fmt.Errorf("%v cycles", n)
+		}
+		return nil
+	})
 	contains(t, p.Run("pmprobe", "-h", "local:", "-I", "rtime.lan.up"), `rtime.lan.up 3 "127.0.0.1" "::1" "127.0.0.2"`)
 	contains(t, p.Run("pmprobe", "-h", "local:", "-i", "rtime.lan.up"), "rtime.lan.up 3 ?0 ?1 ?2")
 	contains(t, p.Run("pmprobe", "-h", "local:", "-v", "rtime.lan.up"), "rtime.lan.up 3 1 1 1")
