@@ -25,10 +25,7 @@ func findUser(name string) (account, error) {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
 	}
 	if name == "" {
-		name = os.Getenv("PCP_USER")
-	}
-	if name == "" {
-		name = "pcp"
+		name = pcpUser()
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -48,6 +45,14 @@ func findUser(name string) (account, error) {
 		}
 	}
 	return a, nil
+}
+
+// pcpUser is the name of the user that pmcd runs as.
+func pcpUser() string {
+	if name := os.Getenv("PCP_USER"); name != "" {
+		return name
+	}
+	return "pcp"
 }
 
 // become gives up root for good. Of the capabilities only those in keep stay, as a

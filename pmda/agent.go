@@ -6,7 +6,7 @@
 //
 //	func main() {
 //		start := time.Now()
-//		pmda.Main(&pmda.Agent{
+//		os.Exit(pmda.Main(&pmda.Agent{
 //			Name:   "hello",
 //			Domain: 400,
 //			Metrics: []pmda.Metric{{
@@ -14,7 +14,7 @@
 //				Get:     pmda.Value(func() (float64, error) { return time.Since(start).Seconds(), nil }),
 //				OneLine: "time since the agent was started",
 //			}},
-//		})
+//		}))
 //	}
 //
 // Metrics that come in instances are declared over an InDom. Names that come and go
@@ -81,8 +81,8 @@ type Agent struct {
 	Reload func() error
 	Stop   func()
 
-	// Warm, if not nil, runs after pmcd has accepted the agent, in a goroutine of its
-	// own: for agents that need long to start. Until it returns, requests are answered
+	// Warm, if not nil, runs once after pmcd has accepted the agent, in a goroutine of
+	// its own: for agents that need long to start. Until it returns, requests are answered
 	// with pcp.ErrAgain.
 	Warm func() error
 

@@ -31,7 +31,7 @@ func (s *Server) handle(b []byte) {
 	s.client = s.clients[h.From]
 	defer s.survive(h.Type)
 	if !s.ready && answered(h.Type) {
-		s.send(&pdu.Error{Code: pcp.ErrAgain})
+		s.notYet(h.Type)
 		return
 	}
 	switch h.Type {
@@ -57,6 +57,17 @@ func (s *Server) handle(b []byte) {
 	}
 	if err != nil {
 		s.refuse(h.Type, err)
+	}
+}
+
+// notYet answers a request while the agent is not ready. The name space has nothing
+// yet; an error there would end a client's whole traversal in PCP 7.
+func (s *Server) notYet(t pdu.Type) {
+	switch t {
+	case pdu.TypeChild, pdu.TypeTraverse:
+		s.send(&pdu.Names{})
+	default:
+		s.send(&pdu.Error{Code: pcp.ErrAgain})
 	}
 }
 

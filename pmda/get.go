@@ -37,7 +37,8 @@ func Value[V Scalar](get func() (V, error)) Getter {
 }
 
 // Per is the Getter of a metric with a value for each instance of d. get is called
-// with what was added for the instance; false means that it has no value now.
+// with what was added for the instance; false means that it has no value now. get
+// must not add or remove instances.
 func Per[T any, V Scalar](d *InDom[T], get func(T) (V, bool)) Getter {
 	g := Getter{typ: typeOf[V](), indom: d}
 	switch g.typ {
@@ -117,11 +118,14 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Func is the Getter for everything else: fetch gives the values one by one through
 // Values. over is the instance domain, nil for a metric with one value.
 func Func(t pcp.Type, over Domain, fetch func(*Values)) Getter {
-	g := Getter{typ: t, fetch: fetch}
-	if over != nil {
-		g.indom = over.domain()
+	if over == nil {
+		return Getter{typ: t, fetch: fetch}
 	}
-	return g
+	d := over.domain()
+	return Getter{typ: t, indom: d, fetch: func(v *Values) {
+		d.use(v.server)
+		fetch(v)
+	}}
 }
 
 // Domain is an instance domain: any *InDom[T].

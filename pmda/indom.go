@@ -72,6 +72,7 @@ type domain interface {
 	idOf(name string) (int32, bool)
 	lookup(c *Client, name string) error
 	instanceLabels() []instanceLabels
+	use(s *Server) // notes that the wanted instances are asked for
 }
 
 type instanceLabels struct {
@@ -239,6 +240,7 @@ func (d *InDom[T]) init() {
 }
 
 func (d *InDom[T]) domain() domain { return d }
+func (d *InDom[T]) use(s *Server)  { d.wanted(s) }
 func (d *InDom[T]) serial() int    { return d.Serial }
 func (d *InDom[T]) kept() bool     { return d.Keep }
 
@@ -296,6 +298,7 @@ func (d *InDom[T]) idOf(name string) (int32, bool) {
 	if !ok || strings.IndexByte(name, ' ') >= 0 && d.slots[i].name != name {
 		return 0, false
 	}
+	d.slots[i].used = time.Now() // whoever looks it up is about to ask for values
 	return d.slots[i].id, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"sync"
@@ -200,9 +201,14 @@ func (s *Server) Listen(l *Listener) error {
 // serveOne has one connection served and returns when it has ended, or when over says
 // that nobody serves it any more.
 func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
+	if !trusted(c) {
+		s.Do(func() { s.complain("%v is not pmcd: closing the connection", c.RemoteAddr()) })
+		c.Close()
+		return
+	}
 	ended := make(chan struct{})
 	s.log.Printf("pmcd connected")
-	s.attach(c, trusted(c), func(err error) {
+	s.attach(c, true, func(err error) {
 		s.log.Printf("pmcd disconnected: %v", err)
 		close(ended)
 	})
@@ -226,7 +232,11 @@ func trusted(c net.Conn) bool {
 		return false
 	}
 	uid, ok := tcpOwner(far, near)
-	return ok && (uid == 0 || uid == os.Geteuid())
+	if uid == 0 || uid == os.Geteuid() {
+		return ok
+	}
+	pmcd, err := user.Lookup(pcpUser())
+	return ok && err == nil && pmcd.Uid == strconv.Itoa(uid)
 }
 
 // tcpOwner finds the user that owns the far end of a TCP connection within this

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -163,7 +164,12 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 	var l *Listener
 	switch {
 	case c.unix != "":
-		l, err = ListenUnix(c.unix, u.uid, u.gid)
+		// pmcd connects, which is not always the user that this agent runs as.
+		pmcd, notFound := findUser("")
+		if notFound != nil {
+			pmcd = u
+		}
+		l, err = ListenUnix(c.unix, pmcd.uid, pmcd.gid)
 	case c.inet != 0:
 		l, err = ListenInet("127.0.0.1", c.inet)
 	case c.inet6 != 0:
@@ -219,6 +225,10 @@ func (s *Server) watchSignals() (stop func()) {
 			if sig != syscall.SIGHUP {
 				s.log.Printf("%v: shutting down", sig)
 				s.Stop()
+				time.AfterFunc(stopTime, func() {
+					s.log.Printf("a function of the agent does not return: giving up")
+					os.Exit(1)
+				})
 				continue
 			}
 			s.Do(func() {
@@ -236,6 +246,9 @@ func (s *Server) watchSignals() (stop func()) {
 		close(c)
 	}
 }
+
+// stopTime is how long a request under way may hold up the end of the program.
+const stopTime = 5 * time.Second
 
 // stdio is pmcd's pipe. The descriptors are taken as non-blocking, so that waiting
 // for a request costs no thread.

@@ -57,11 +57,12 @@ type Server struct {
 	client     *Client
 	request    Request
 	complaints complaints
-	ready      bool // pmcd counts on answers
+	ready      bool // the agent answers
+	warming    bool // Warm was called
+	warmed     bool // and has returned
 
 	stopOnce sync.Once
 	stopped  bool
-	failed   error
 	panicked string // the last panic that was logged with its stack
 }
 
@@ -113,6 +114,9 @@ func (s *Server) OpenIDs(part string) (*ids.Map, error) {
 	}
 	if d := m.Damage(); d != nil {
 		s.log.Printf("%s is damaged and was set aside: %v", path, d)
+	}
+	if err := m.Err(); err != nil {
+		s.log.Printf("%s: new numbers are not kept for now: %v", path, err)
 	}
 	s.ids = append(s.ids, m)
 	return m, nil
@@ -251,15 +255,22 @@ func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
 		hello.Flags = pcp.FeatureAuth
 	}
 	s.send(hello)
-	if s.agent.Warm != nil {
+	switch {
+	case s.agent.Warm == nil:
+	case s.warmed:
+		s.Ready()
+	case !s.warming:
+		s.warming = true
 		go s.warm()
 	}
 }
 
+// warm runs once, whatever becomes of the connection meanwhile.
 func (s *Server) warm() {
 	if err := s.agent.Warm(); err != nil {
 		s.log.Printf("starting: %v", err)
 	}
+	s.queue.do(func() { s.warmed = true })
 	s.Ready()
 }
 

@@ -21,6 +21,9 @@ import (
 // "PATH 0 unix".
 const claimEnv = "PMDA_TEST_CLAIM"
 
+// hungUp is what the child prints if the agent hangs up on it.
+const hungUp = "hung up"
+
 // claim plays pmcd, says that its client is root, and stores 666. It prints the code
 // of the answer.
 func claim() error {
@@ -42,14 +45,18 @@ func claim() error {
 	b = (&pdu.Attr{Attr: pcp.AttrUserID, Value: "0"}).Append(b, 1)
 	b = (&pdu.Result{Sets: []pdu.ValueSet{{PMID: pcp.MakePMID(400, 0, 0), Values: []pdu.InstValue{
 		{Inst: pcp.InstNull, Value: pcp.Num(int32(666))}}}}}).Append(b, 1)
-	if _, err := c.Write(b); err != nil || f[2] == "yes" {
+	if _, err := c.Write(b); f[2] == "yes" {
 		return err
+	} else if err != nil {
+		fmt.Println(hungUp)
+		return nil
 	}
 	r := pdu.NewReader(c, 0)
 	for {
 		b, err := r.Next()
 		if err != nil {
-			return err
+			fmt.Println(hungUp)
+			return nil
 		}
 		var e pdu.Error
 		if e.Parse(b) == nil {
@@ -84,7 +91,6 @@ func claimAt(t *testing.T, address string, port int, hangUp string) string {
 
 // TestNobodyIsNotPmcd: any user can connect to a port, and say that its client is root.
 func TestNobodyIsNotPmcd(t *testing.T) {
-	refused := fmt.Sprint(int32(pcp.ErrPermission))
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		l, err := pmda.ListenInet(host, 0)
 		if err != nil {
@@ -93,8 +99,8 @@ func TestNobodyIsNotPmcd(t *testing.T) {
 		listen(t, guarded(), l)
 		address := l.Addr().String()
 
-		if got := claimAt(t, address, 0, "no"); got != refused {
-			t.Errorf("%s: a store by nobody who claims to be root is answered %s, want %s", host, got, refused)
+		if got := claimAt(t, address, 0, "no"); got != hungUp {
+			t.Errorf("%s: a store by nobody who claims to be root is answered %s, want %s", host, got, hungUp)
 		}
 
 		// The child is gone when its turn comes, and its socket has no owner.
@@ -129,7 +135,7 @@ func TestNobodyOnRootsPort(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	if got := claimAt(t, l.Addr().String(), port, "no"); got != fmt.Sprint(int32(pcp.ErrPermission)) {
+	if got := claimAt(t, l.Addr().String(), port, "no"); got != hungUp {
 		t.Errorf("a store by nobody from a port of root's is answered %s", got)
 	}
 }
