@@ -265,7 +265,8 @@ func TestValuesSet(t *testing.T) {
 	}
 }
 
-// TestUsed: a fetch stamps the instances that its profile wants, and no others.
+// TestUsed: a look-up stamps the instance that it finds, a fetch those that its profile
+// wants, and neither any others.
 func TestUsed(t *testing.T) {
 	z := newZoo()
 	c, _ := visit(t, z)
@@ -277,15 +278,19 @@ func TestUsed(t *testing.T) {
 		})
 		return u
 	}
-	leo, _ := c.Lookup(beastDom, "leo")
 	c.Fetch(zooID(itemCount))
 	if used("leo") != 0 || used("tweety 1st") != 0 {
 		t.Error("used before anybody asked")
 	}
+	leo, _ := c.Lookup(beastDom, "leo")
+	found := used("leo")
+	if found == 0 || used("tweety 1st") != 0 {
+		t.Errorf("a look-up of leo stamps leo %d, tweety %d", found, used("tweety 1st"))
+	}
 	c.Profile(pdu.InDomProfile{InDom: beastDom, State: pdu.Exclude, List: []int32{leo, 99}})
 	c.Fetch(zooID(itemLegs))
 	first := used("leo")
-	if first == 0 || used("tweety 1st") != 0 || used("tweety") != 0 {
+	if first <= found || used("tweety 1st") != 0 || used("tweety") != 0 {
 		t.Errorf("a fetch of leo stamps leo %d, tweety %d", first, used("tweety 1st"))
 	}
 	c.Send(&pdu.Profile{})
