@@ -236,6 +236,15 @@ func TestInstallRemove(t *testing.T) {
 	same(t, "agents after Install", s.agents(), append(slices.Clone(agents), line))
 	s.upgrade()
 
+	// In PCP's manner, out of pmcd and back.
+	dir := filepath.Join(s.env["PCP_PMDAS_DIR"], "rtlan")
+	s.inDir(dir, "./Remove")
+	s.gone()
+	s.inDir(dir, "./Install")
+	if st := s.status("rtlan"); st != "0" {
+		t.Errorf("pmcd.agent.status is %q", st)
+	}
+
 	ids := s.instances("rtime.lan.requests")
 	s.must(top(t, "Remove"), "lan")
 	same(t, "agents after Remove", s.agents(), agents)
@@ -361,7 +370,7 @@ func (s *system) gone() {
 // TestNoValues has Install fail for want of a value.
 func TestNoValues(t *testing.T) {
 	s := newSystem(t)
-	tree := filepath.Join(t.TempDir(), "rtime")
+	tree := filepath.Join(t.TempDir(), "name with blanks")
 	s.must("cp", "-a", top(t), tree)
 	expect := filepath.Join(tree, "pmdas/lan/expect")
 	text, err := os.ReadFile(expect)
