@@ -42,7 +42,6 @@ build_agent() {
 	mkdir "$3/out" || return 1
 	chmod 755 "$3"
 	chown "$owner" "$3/out" 2>/dev/null
-	(cd "$top" && as_owner env CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-		-o "$3/out/pmda$2" "./${1#"$top"/}") || return 1
+	as_owner env CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$3/out/pmda$2" "./$1" || return 1
 	as_owner "$3/out/pmda$2" --write "$3/out"
 }

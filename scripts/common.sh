@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What Install, Remove and the other scripts share. To be sourced; $top is the
-# checkout, $prog the name to complain under.
+# What Install, Remove and the other scripts share. To be sourced in the checkout's
+# folder, $top; $prog is the name to complain under.
 
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "$prog" "$*" >&2; }
@@ -39,9 +39,10 @@ agent_names() {
 	say "${names:-$(agent_name "$1")}"
 }
 
-# all_agents prints the folders that hold an agent.
+# all_agents prints the folders that hold an agent, relative to the checkout, whose
+# own path may have blanks in it.
 all_agents() {
-	for dir in "$top"/pmdas/*; do
+	for dir in pmdas/*; do
 		if [ -f "$dir/Install" ] && [ -f "$dir/domain.h" ]; then
 			say "$dir"
 		fi

@@ -65,4 +65,6 @@ install_pcp() {
 	say "== installing PCP"
 	install_packages pcp || die "PCP could not be installed"
 	load_pcp || die "PCP is installed, but /etc/pcp.env or pmcd is missing"
+	# Not every distribution has what it installs start with the machine.
+	! systemd_runs || systemctl enable pmcd
 }
