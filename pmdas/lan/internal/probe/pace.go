@@ -6,17 +6,18 @@ import (
 )
 
 const (
-	// strictGap: from this spacing on (100 packets/s and slower) no two requests are
-	// ever closer than 1/maxrate.
-	strictGap = 10 * time.Millisecond
+	// shared is the spacing up to which (100 packets/s and faster) requests share
+	// wake-ups, because one costs several times what a request does. At slower rates
+	// no two requests are ever closer than 1/maxrate.
+	shared = 10 * time.Millisecond
 
-	// tick is the shortest sleep between two batches of requests at faster rates. A
-	// wake-up costs several times what a request does, so requests share them.
+	// tick is the shortest sleep between two batches of requests that share one; if
+	// that is too short for two requests, it is twice their spacing.
 	tick = 10 * time.Millisecond
 
-	// rateSlack is what faster rates allow for a batch, and for a timer that fires
-	// late: no span of time T holds more than 1 + (T + rateSlack) * maxrate requests.
-	rateSlack = 15 * time.Millisecond
+	// rateSlack is what sharing allows for a batch, and for a timer that fires late:
+	// no span of time T holds more than 1 + (T + rateSlack) * maxrate requests.
+	rateSlack = 2*shared + 5*time.Millisecond
 )
 
 // pacer decides when the next turn comes. Its times are durations since the
@@ -41,9 +42,18 @@ func (p *pacer) set(interval time.Duration, maxRate float64) {
 		p.limit += gap - p.minGap
 	}
 	p.interval, p.minGap, p.slack = interval, gap, 0
-	if gap < strictGap {
+	if gap <= shared {
 		p.slack = rateSlack
 	}
+}
+
+// rest is how long Run sleeps at least between two batches with n hosts.
+func (p *pacer) rest(n int) time.Duration {
+	gap := p.gap(n)
+	if gap > shared || p.minGap > shared {
+		return 0
+	}
+	return max(tick, 2*gap)
 }
 
 // restart lets the next turn come at once, if the rate allows, and the grid begin

@@ -15,13 +15,13 @@ import (
 )
 
 // checkRate fails if any span holds more requests than the rate allows: see
-// strictGap and rateSlack. With no slack it compares neighbours only, and else all
+// shared and rateSlack. With no slack it compares neighbours only, and else all
 // pairs, by the running minimum of "time at which this request was due".
 func checkRate(t *testing.T, sent []sending, maxRate float64) {
 	t.Helper()
 	gap := time.Duration(math.Ceil(float64(time.Second) / maxRate))
 	slack := time.Duration(0)
-	if gap < strictGap {
+	if gap <= shared {
 		slack = rateSlack
 	}
 	// Requests i < j need at(j)-at(i) >= (j-i)*gap - slack. With due(k) = at(k)-k*gap

@@ -202,8 +202,8 @@ func (p *Prober) sleep() time.Duration {
 	next := time.Duration(forever)
 	if p.active() {
 		next = p.pace.due(p.cycle.n)
-		if p.pace.gap(p.cycle.n) < tick {
-			next = max(next, now+tick)
+		if rest := p.pace.rest(p.cycle.n); rest > 0 {
+			next = max(next, now+rest)
 		}
 	}
 	if p.stats.InFlight > 0 && next > p.polled+pollEvery+pollSlack {
