@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/test/pcptest"
@@ -169,4 +170,63 @@ func live(p *pcptest.PCP, metrics []string) sample {
 		}
 	}
 	return s
+}
+
+// TestArchiveAcrossRestart: when the agent is killed its counters begin anew, which
+// has to be marked in the archive, or rates over that gap would be wrong.
+func TestArchiveAcrossRestart(t *testing.T) {
+	t.Parallel()
+	p := start(t, options(t), basic)
+	answered(p, t, "127.0.0.1")
+	conf := p.WriteFile("logger.conf", "log mandatory on 200 msec {\nrtime.lan.requests\n}\n")
+	archive := p.Path("archive")
+	logger := p.Spawn("pmlogger", "-h", "local:", "-c", conf, "-l", p.Path("log/logger.log"), archive)
+	recorded := func(least int) []string {
+		t.Helper()
+		var lines []string
+		pcptest.Eventually(t, fmt.Sprintf("%d values in the archive", least), func() error {
+			if !logger.Running() {
+				t.Fatalf("pmlogger has ended: %s", p.Log("logger"))
+			}
+			lines = counters(p, archive)
+			if len(lines) < least {
+				return fmt.Errorf("%v", lines)
+			}
+			return nil
+		})
+		return lines
+	}
+	before := recorded(8)
+	signal(p, t, syscall.SIGKILL)
+	recorded(len(before) + 10)
+	logger.Signal(syscall.SIGTERM)
+	logger.Wait()
+	last, fell := -1, false
+	for _, line := range counters(p, archive) {
+		if line == "<mark>" {
+			last, fell = -1, true
+			continue
+		}
+		n, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < last {
+			t.Errorf("requests went from %d to %d without a mark", last, n)
+		}
+		last = n
+	}
+	if !fell {
+		t.Errorf("no mark in the archive: %v", counters(p, archive))
+	}
+}
+
+// counters returns the requests to 127.0.0.1 in an archive, and its marks.
+func counters(p *pcptest.PCP, archive string) []string {
+	line := regexp.MustCompile(`inst \[\d+ or "127\.0\.0\.1"\] value (\d+)|(<mark>)`)
+	var list []string
+	for _, m := range line.FindAllStringSubmatch(p.Try("pmdumplog", "-m", archive).Out, -1) {
+		list = append(list, m[1]+m[2])
+	}
+	return list
 }

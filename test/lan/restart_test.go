@@ -164,3 +164,30 @@ func testPmcdRestarted(t *testing.T, kind string, root bool) {
 		t.Errorf("after the restart anybody may store: %v", r)
 	}
 }
+
+// TestReconfigured takes the agent out of pmcd.conf and puts it back.
+func TestReconfigured(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	p := start(t, o, basic)
+	answered(p, t, "127.0.0.1", "::1", "127.0.0.2")
+	ids := p.IDs("rtime.lan.requests")
+	p.WritePmcdConf()
+	p.HangUp()
+	pcptest.Eventually(t, "the agent is gone", func() error {
+		p.Try("pminfo", "-h", "local:", "-f", "pmcd.version") // pmcd acts on signals when clients call
+		if pids := p.AgentPIDs(program(t)); len(pids) > 0 {
+			return fmt.Errorf("processes %v", pids)
+		}
+		return nil
+	})
+	if v, err := p.TryValues("rtime.lan.requests"); err == nil && len(v) > 0 {
+		t.Errorf("values of an agent that is gone: %v", v)
+	}
+	p.WritePmcdConf(o.Agents...)
+	p.HangUp()
+	back(t, p)
+	if now := p.IDs("rtime.lan.requests"); !maps.Equal(now, ids) {
+		t.Errorf("ids are %v, were %v", now, ids)
+	}
+}
