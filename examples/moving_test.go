@@ -217,8 +217,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// slow shows an agent that takes its time before it answers. WriteFiles puts the word
-// notready into its entry in pmcd.conf.
+// slow shows an agent that takes its time before it answers.
 func slow(load <-chan struct{}) *pmda.Agent {
 	return &pmda.Agent{
 		Name: "slow", Domain: 506,
@@ -236,11 +235,17 @@ func slow(load <-chan struct{}) *pmda.Agent {
 func TestWarm(t *testing.T) {
 	load := make(chan struct{})
 	c := pmdatest.Start(t, slow(load))
-	close(load)
-	if e, ok := c.Read().(*pdu.Error); !ok || e.Code != pcp.ErrPMDAReady {
-		t.Fatalf("the agent says %v", e)
+	if v, err := c.Value("slow.loaded", ""); !errors.Is(err, pcp.ErrAgain) {
+		t.Errorf("slow.loaded before it is loaded: %v, %v; want %v", v, err, pcp.ErrAgain)
 	}
-	if v, err := c.Value("slow.loaded", ""); err != nil || v.String() != "1" {
-		t.Errorf("slow.loaded: %v, %v", v, err)
+	close(load)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		v, err := c.Value("slow.loaded", "")
+		if err == nil && v.String() == "1" {
+			return
+		}
+		if !errors.Is(err, pcp.ErrAgain) || time.Now().After(end) {
+			t.Fatalf("slow.loaded: %v, %v", v, err)
+		}
 	}
 }
