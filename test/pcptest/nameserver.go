@@ -1,6 +1,7 @@
 package pcptest
 
 import (
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,42 +90,72 @@ func (n *NameServer) serve() {
 		if err != nil {
 			return
 		}
-		var m dnsmessage.Message
-		if err := m.Unpack(b[:size]); err != nil || len(m.Questions) != 1 {
-			continue
-		}
-		if answer := n.answer(&m); answer != nil {
+		if answer := n.answer(b[:size]); answer != nil {
 			_, _ = n.conn.WriteTo(answer, from)
 		}
 	}
 }
 
-// answer returns the answer to a question, nil for none.
-func (n *NameServer) answer(m *dnsmessage.Message) []byte {
+// Numbers of RFC 1035 and RFC 3596.
+const (
+	dnsHeader       = 12
+	dnsTypeA        = 1
+	dnsTypeAAAA     = 28
+	dnsClassIN      = 1
+	dnsAnswer       = 0x8580 // response, authoritative, recursion desired and available
+	dnsNameError    = 3
+	dnsQuestionName = 0xc000 | dnsHeader // a pointer to the name in the question
+)
+
+// answer returns the answer to a message with one question, nil for none.
+func (n *NameServer) answer(question []byte) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.mute {
+	name, kind, end := parseQuestion(question)
+	if n.mute || end == 0 {
 		return nil
 	}
-	q := m.Questions[0]
-	r := dnsmessage.Message{Questions: m.Questions}
-	r.Header = dnsmessage.Header{ID: m.ID, Response: true, RecursionDesired: true, RecursionAvailable: true}
-	addrs, known := n.names[strings.TrimSuffix(q.Name.String(), ".")]
+	addrs, known := n.names[name]
+	flags := uint16(dnsAnswer)
 	if !known {
-		r.RCode = dnsmessage.RCodeNameError
+		flags |= dnsNameError
 	}
+	var records []byte
+	count := uint16(0)
 	for _, a := range addrs {
-		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1}
-		switch {
-		case q.Type == dnsmessage.TypeA && a.Is4():
-			r.Answers = append(r.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})
-		case q.Type == dnsmessage.TypeAAAA && a.Is6():
-			r.Answers = append(r.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+		if kind == dnsTypeA && a.Is4() || kind == dnsTypeAAAA && a.Is6() {
+			count++
+			for _, word := range []uint16{dnsQuestionName, kind, dnsClassIN, 0, 1, uint16(a.BitLen() / 8)} { // for a second
+				records = binary.BigEndian.AppendUint16(records, word)
+			}
+			records = append(records, a.AsSlice()...)
 		}
 	}
-	packed, err := r.Pack()
-	if err != nil {
-		return nil
+	b := append([]byte(nil), question[:2]...)
+	for _, word := range []uint16{flags, 1, count, 0, 0} {
+		b = binary.BigEndian.AppendUint16(b, word)
 	}
-	return packed
+	return append(append(b, question[dnsHeader:end]...), records...)
+}
+
+// parseQuestion returns the name and type of the one question of a message, and where
+// it ends; 0 if the message is not of that kind.
+func parseQuestion(b []byte) (name string, kind uint16, end int) {
+	if len(b) < dnsHeader || binary.BigEndian.Uint16(b[4:]) != 1 {
+		return "", 0, 0
+	}
+	var labels []string
+	at := dnsHeader
+	for at < len(b) && b[at] != 0 {
+		next := at + 1 + int(b[at])
+		if next > len(b) {
+			return "", 0, 0
+		}
+		labels = append(labels, string(b[at+1:next]))
+		at = next
+	}
+	if at+5 > len(b) {
+		return "", 0, 0
+	}
+	return strings.Join(labels, "."), binary.BigEndian.Uint16(b[at+1:]), at + 5
 }
