@@ -1,12 +1,15 @@
 package lan
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
 // paragraphs splits what pminfo prints into a paragraph for each metric.
@@ -24,6 +27,17 @@ func paragraphs(out string) map[string]string {
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)
+	answered(p, t, "127.0.0.1", "::1", "127.0.0.2")
+	pcptest.Eventually(t, "a cycle has ended", func() error {
+		if n := p.Number("rtime.lan.agent.cycles", ""); n == 0 {
+			return fmt.Errorf("%v cycles", n)
+		}
+		return nil
+	})
+	whole := p.Run("pminfo", "-h", "local:", "-dtTlf", "rtime.lan")
+	if strings.Contains(whole, "Error") {
+		t.Errorf("pminfo -dtTlf has errors:\n%s", whole)
+	}
 	var names []string
 	all := paragraphs(p.Run("pminfo", "-h", "local:", "-d", "rtime.lan"))
 	for name := range all {

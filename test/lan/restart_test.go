@@ -75,7 +75,7 @@ func testKilled(t *testing.T, o pcptest.Options) {
 // TestPmcdRestarted stops pmcd and starts it again, while an agent on a socket goes on.
 func TestPmcdRestarted(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"unix", "inet"} {
+	for _, kind := range []string{"unix", "inet", "ipv6"} {
 		for _, root := range []bool{false, true} { // with pmcd run by root and by pcp
 			t.Run(fmt.Sprintf("%s-%v", kind, root), func(t *testing.T) {
 				t.Parallel()
@@ -105,14 +105,18 @@ func testPmcdRestarted(t *testing.T, kind string, root bool) {
 	o := options(t)
 	o.Root = root
 	port := pcptest.FreePort(t)
-	if kind == "inet" {
+	switch kind {
+	case "inet":
 		o.Agents[0].Inet = port
-	} else {
-		o.Agents[0].Unix = "unset"
+	case "ipv6":
+		o.Agents[0].IPv6 = port
+		o.Namespace = true // where localhost has an IPv6 address
+	default:
+		o.Agents[0].Unix = "unset" // until there is a folder
 	}
 	p := prepare(t, o, basic)
 	path := p.Path("run", "rtlan.socket")
-	args := []string{"-i", fmt.Sprint(port)}
+	args := []string{"--" + kind, fmt.Sprint(port)}
 	if kind == "unix" {
 		a := o.Agents[0]
 		a.Unix = path

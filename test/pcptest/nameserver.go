@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,19 +25,7 @@ type NameServer struct {
 // NameServer starts a name server in the namespace. Call it before StartPmcd.
 func (p *PCP) NameServer() *NameServer {
 	p.t.Helper()
-	// Where ip-netns(8) looks for the resolver's configuration in a namespace.
-	dir := filepath.Join("/etc/netns", p.namespace)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		_ = os.RemoveAll(dir)
-		_ = os.Remove("/etc/netns") // if it is empty
-	})
-	conf := "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-	if err := os.WriteFile(filepath.Join(dir, "resolv.conf"), []byte(conf), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	p.etc("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
 	n := &NameServer{names: make(map[string][]netip.Addr)}
 	failed := make(chan error)
 	go func() { failed <- n.listen("/run/netns/" + p.namespace) }()

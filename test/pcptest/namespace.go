@@ -2,8 +2,10 @@ package pcptest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 )
 
 // addNamespace makes a network namespace with a loopback interface.
@@ -12,12 +14,42 @@ func (p *PCP) addNamespace() {
 	p.namespace = filepath.Base(p.Dir)
 	p.ip("netns", "add", p.namespace)
 	p.ip("-n", p.namespace, "link", "set", "lo", "up")
+	// Not every machine has an IPv6 address for localhost, which pmcd connects to.
+	p.etc("hosts", "127.0.0.1 localhost\n::1 localhost\n")
 }
 
-func (p *PCP) removeNamespace() {
-	if p.namespace != "" {
-		p.ip("netns", "del", p.namespace)
+// etc writes a file that stands in /etc for what runs in the namespace; see
+// ip-netns(8).
+func (p *PCP) etc(name, text string) {
+	p.t.Helper()
+	etcMu.Lock()
+	defer etcMu.Unlock()
+	dir := filepath.Join(etcNetns, p.namespace)
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
 	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const etcNetns = "/etc/netns"
+
+// etcMu keeps one test from removing the folder in which another makes its own.
+var etcMu sync.Mutex
+
+func (p *PCP) removeNamespace() {
+	if p.namespace == "" {
+		return
+	}
+	p.ip("netns", "del", p.namespace)
+	etcMu.Lock()
+	defer etcMu.Unlock()
+	if err := os.RemoveAll(filepath.Join(etcNetns, p.namespace)); err != nil {
+		p.t.Error(err)
+	}
+	_ = os.Remove(etcNetns) // if it is empty
 }
 
 func (p *PCP) ip(args ...string) {

@@ -46,9 +46,10 @@ type Agent struct {
 	Program string // path; also asked, with --write, for its name space
 	Args    []string
 
-	// Unix or Inet make it an agent that pmcd connects to. It is not started.
+	// Unix, Inet or IPv6 make it an agent that pmcd connects to. It is not started.
 	Unix string
 	Inet int
+	IPv6 int
 
 	NotReady bool
 }
@@ -222,6 +223,9 @@ func (a Agent) line() string {
 		return fmt.Sprintf("%s %d socket unix %s", a.Name, a.Domain, a.Unix)
 	case a.Inet != 0:
 		return fmt.Sprintf("%s %d socket inet %d", a.Name, a.Domain, a.Inet)
+	}
+	if a.IPv6 != 0 {
+		return fmt.Sprintf("%s %d socket ipv6 %d", a.Name, a.Domain, a.IPv6)
 	}
 	binary := "binary"
 	if a.NotReady {
