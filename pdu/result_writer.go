@@ -220,10 +220,14 @@ func grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b
 	}
-	c := make([]byte, len(b), 2*cap(b)+n)
+	need := len(b) + n
+	c := make([]byte, len(b), need+max(need/8, 1<<10))
 	copy(c, b)
 	return c
 }
+
+// Cap returns how much room the writer keeps, in bytes.
+func (w *ResultWriter) Cap() int { return cap(w.sets) + cap(w.blocks) }
 
 // Bytes ends the RESULT and returns it in two parts, to be sent one after the other;
 // the second may be empty. Both are good until the next Reset.

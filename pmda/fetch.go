@@ -1,6 +1,10 @@
 package pmda
 
-import "github.com/pcp-rtime/rtime/pcp"
+import (
+	"runtime/debug"
+
+	"github.com/pcp-rtime/rtime/pcp"
+)
 
 // fetch answers a FETCH.
 func (s *Server) fetch() {
@@ -9,7 +13,15 @@ func (s *Server) fetch() {
 	if len(tail) > 0 {
 		s.write(tail)
 	}
+	if room := s.result.Cap(); room > s.room+growth {
+		s.room = room
+		go debug.FreeOSMemory()
+	}
 }
+
+// growth is by how much the room for results must have grown for the agent to give
+// back at once what the growing has used and left: it will not be needed again.
+const growth = 1 << 20
 
 // collect makes a RESULT with a value set for each metric, in the order given.
 func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {

@@ -49,6 +49,7 @@ type Server struct {
 	in         messages
 	out        []byte
 	result     pdu.ResultWriter
+	room       int // of result, when garbage was last given back
 	values     Values
 	state      uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
 	raised     uint32 // what the result being written raises

@@ -68,7 +68,9 @@ func (a *fdAlarm) Sleep(d time.Duration) bool {
 }
 
 func (a *fdAlarm) Wake() {
-	a.woken.Store(true)
+	if a.woken.Swap(true) {
+		return // another Wake sees to it
+	}
 	a.conn.Control(func(fd uintptr) { setTimer(fd, 1) })
 }
 
