@@ -82,9 +82,7 @@ func TestSnapshot(t *testing.T) {
 // the root, with a number that it keeps.
 type registry struct {
 	server *pmda.Server
-	items  interface {
-		ID(name string) (int32, error)
-	}
+	items  pmda.Numbers
 }
 
 func (r *registry) agent() *pmda.Agent {
@@ -93,7 +91,7 @@ func (r *registry) agent() *pmda.Agent {
 		Roots: []string{"registry.dyn"},
 		Start: func(s *pmda.Server) (err error) {
 			r.server = s
-			r.items, err = s.OpenIDs("items") // beside the ids of instances, and kept as they are
+			r.items, err = s.OpenIDs("items", 1<<22-1) // beside the ids of instances, and kept as they are
 			return err
 		},
 	}

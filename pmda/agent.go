@@ -26,8 +26,8 @@
 // answer. "The serving goroutine" is whichever one does so at the moment.
 // All functions that an agent declares are called by that goroutine, so they need no
 // locks among each other, and the methods of InDom and Server may be called from
-// them freely. Other goroutines hand work over with Server.Do. Input is drained by a
-// goroutine of its own, so a slow function delays pmcd but does not wedge it; still,
+// them freely. Other goroutines hand work over with Server.Do. While a function is slow
+// another goroutine drains the input, so it delays pmcd but does not wedge it; still,
 // pmcd serves nobody else in the meantime and gives up after five seconds: a
 // function must not wait for a network, a disk or a lock held for long.
 //

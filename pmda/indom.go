@@ -3,9 +3,11 @@ package pmda
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -32,7 +34,7 @@ type InDom[T any] struct {
 	Lookup func(c *Client, name string) error
 
 	id    pcp.InDom
-	ids   numbers
+	ids   Numbers
 	slots []slot[T]      // the active instances
 	names map[string]int // the first word of the name to the index in slots
 	byID  map[int32]int  // id to the index in slots
@@ -53,11 +55,6 @@ type wantedState struct {
 	gen, profile, fetch uint64
 }
 
-// numbers gives out instance ids: internal/ids.Map, or a plain count.
-type numbers interface {
-	ID(name string) (int32, error)
-}
-
 // domain is what the server needs of an InDom of any type.
 type domain interface {
 	Domain
@@ -65,7 +62,7 @@ type domain interface {
 	title() string
 	kept() bool
 	help() (oneline, long string)
-	open(id pcp.InDom, n numbers) error
+	open(id pcp.InDom, n Numbers) error
 	labels() pcp.Labels
 	instances() []pcp.Instance
 	nameOf(id int32) (string, bool)
@@ -235,7 +232,7 @@ func (d *InDom[T]) init() {
 		d.names, d.byID = make(map[string]int), make(map[int32]int)
 	}
 	if d.ids == nil {
-		d.ids = &counter{ids: make(map[string]int32)}
+		d.ids = &counter{max: math.MaxInt32, ids: make(map[string]int32)}
 	}
 }
 
@@ -256,7 +253,7 @@ func (d *InDom[T]) title() string {
 
 // open gives the domain its number and, unless n is nil, where its ids come from.
 // Instances that are there already get their ids from n too.
-func (d *InDom[T]) open(id pcp.InDom, n numbers) error {
+func (d *InDom[T]) open(id pcp.InDom, n Numbers) error {
 	d.id = id
 	d.init()
 	if n == nil {
@@ -327,14 +324,21 @@ func firstWord(name string) string {
 	return name
 }
 
-// counter gives out ids for as long as the agent runs.
-type counter struct{ ids map[string]int32 }
+// counter gives out numbers 0..max for as long as the agent runs.
+type counter struct {
+	max int32
+	ids map[string]int32
+}
 
 func (c *counter) ID(name string) (int32, error) {
 	id, ok := c.ids[name]
-	if !ok {
-		id = int32(len(c.ids))
-		c.ids[name] = id
+	if ok {
+		return id, nil
 	}
+	id = int32(len(c.ids))
+	if id > c.max {
+		return 0, ids.ErrFull
+	}
+	c.ids[name] = id
 	return id, nil
 }

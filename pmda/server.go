@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -94,22 +96,34 @@ func New(a *Agent, o Options) (*Server, error) {
 
 // openInDom gives an instance domain its number and, if it keeps ids, its file.
 func (s *Server) openInDom(id pcp.InDom, d domain) error {
-	if !d.kept() || s.opts.StateDir == "" {
-		return d.open(id, nil)
+	if !d.kept() {
+		d.open(id, nil)
+		return nil
 	}
-	m, err := s.OpenIDs(fmt.Sprintf("%d", d.serial()))
+	n, err := s.OpenIDs(strconv.Itoa(d.serial()), math.MaxInt32)
 	if err != nil {
 		return err
 	}
-	return d.open(id, m)
+	d.open(id, n)
+	return nil
 }
 
-// OpenIDs opens a file of numbers that are kept for ever, named after the agent and
-// part: the ids of an instance domain, or the item numbers of dynamic metrics. The
-// server closes it at the end. Damage to the file is logged and never an error.
-func (s *Server) OpenIDs(part string) (*ids.Map, error) {
+// Numbers gives out numbers for names. A name has its number for ever, and no other
+// name ever gets it.
+type Numbers interface {
+	ID(name string) (int32, error)
+}
+
+// OpenIDs opens a file of numbers 0..max that are kept for ever, named after the
+// agent and part: the ids of an instance domain, or the item numbers of dynamic
+// metrics. The server closes it at the end. Damage to the file is logged and never an
+// error. Without a folder for files the numbers hold as long as the agent runs.
+func (s *Server) OpenIDs(part string, max int32) (Numbers, error) {
+	if s.opts.StateDir == "" {
+		return &counter{max: max, ids: make(map[string]int32)}, nil
+	}
 	path := filepath.Join(s.opts.StateDir, s.agent.Name+"."+part+".ids")
-	m, err := ids.Open(path)
+	m, err := ids.OpenMax(path, max)
 	if err != nil {
 		return nil, fmt.Errorf("pmda: %w", err)
 	}

@@ -27,10 +27,17 @@ type File struct {
 	metrics []*speed.PCPSingletonMetric
 }
 
-// Open makes the file NAME in PCP's folder for MMV files, which the process must be
-// allowed to write to. The file goes when it is closed; pmdammv passes over one
+// Open makes the file NAME in PCP's folder for MMV files, which must be there and be
+// writable. A file in which another process publishes is left alone, and an error. The file goes when it is closed; pmdammv passes over one
 // whose process has ended.
 func Open(name string, items []Item) (*File, error) {
+	path, err := place(name)
+	if err == nil {
+		err = free(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
 	c, err := speed.NewPCPClient(name)
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)

@@ -46,7 +46,7 @@ var table = []rule{
 		Not: []string{"pcp", "pdu", "pmns", "help", "pmda/..."},
 		Why: "a probe or reader knows no PCP numbers"},
 	{Who: []string{"internal/ids"}, Only: []string{"std"}, Why: "numbers for names know no PCP"},
-	{Who: []string{"..."}, Spare: []string{"pmdas/lan/..."}, Direct: true, Tests: true,
+	{Who: []string{"..."}, Spare: []string{"pmdas/lan/...", "test/..."}, Direct: true, Tests: true,
 		Not: []string{"golang.org/x/net/...", "github.com/prometheus-community/pro-bing/..."},
 		Why: "only the probing agent sends packets of its own"},
 	{Who: []string{"..."}, Spare: []string{"internal/health", "pmdas/*"}, Direct: true,

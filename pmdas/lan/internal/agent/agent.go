@@ -6,6 +6,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -48,6 +49,7 @@ type Agent struct {
 	hosts      *pmda.InDom[*host]
 	fetches    uint64
 	refused    uint64
+	paused     bool         // until the present fetch
 	health     *health.File // the ticker's alone
 
 	moved atomic.Uint64 // how often hosts got an address; see addresses
@@ -107,6 +109,9 @@ func (a *Agent) setup(o *pmda.Options) error {
 	}
 	var err error
 	a.engine, err = probe.Open(name, probe.Options{Report: func(e error) { a.warnings = append(a.warnings, e) }})
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: probing needs root, the capability CAP_NET_RAW, or a group in net.ipv4.ping_group_range", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,7 +170,9 @@ func (a *Agent) start(s *pmda.Server) error {
 			run(ctx)
 		}()
 	}
-	s.Logf("probing %d hosts with the engine %s", a.hosts.Len(), a.engineName)
+	if !a.trying {
+		s.Logf("probing %d hosts with the engine %s", a.hosts.Len(), a.engineName)
+	}
 	return nil
 }
 
@@ -180,6 +187,7 @@ func (a *Agent) close() {
 func (a *Agent) refresh(r *pmda.Request) {
 	a.fetches++
 	if r.Fetch {
+		a.paused = a.prober.Stats().Paused
 		a.prober.Wake()
 	}
 }
@@ -216,6 +224,8 @@ func (a *Agent) drop(h *host) {
 // reload reads the configuration again. A bad file changes nothing.
 func (a *Agent) reload() error {
 	engine := a.conf.Engine
+	now := a.prober.Settings() // with what was stored
+	a.conf.Interval, a.conf.MaxRate, a.conf.Weight, a.conf.Window = now.Interval, now.MaxRate, now.Weight, now.Window
 	if err := a.load(); err != nil {
 		return err
 	}

@@ -212,8 +212,14 @@ func TestReload(t *testing.T) {
 	if s := r.agent.prober.Settings(); s.MaxRate != 20 || s.Interval != 5*time.Second {
 		t.Errorf("settings %+v: what the file does not give is to stay", s)
 	}
+	if err := r.conn.Store("rtime.lan.control.weight", "", pcp.Num(33.0)); err != nil {
+		t.Fatal(err)
+	}
 	if err := reload("host 127.0.0.2\n"); err != nil {
 		t.Fatal(err)
+	}
+	if s := r.agent.prober.Settings(); s.Weight != 33 {
+		t.Errorf("settings %+v: what was stored is to stay, unless the file says otherwise", s)
 	}
 	if got := ids(); got["127.0.0.2"] != before["127.0.0.2"] {
 		t.Errorf("127.0.0.2 comes back as %v, was %v", got, before)
@@ -243,6 +249,12 @@ func TestPausesWhenNobodyAsks(t *testing.T) {
 		}
 	}
 	sent := r.agent.prober.Stats().Sent
+	if got := r.get("agent.paused", ""); got != 1 {
+		t.Errorf("the first fetch after a pause says paused %v", got)
+	}
+	if got := r.get("agent.paused", ""); got != 0 {
+		t.Errorf("the second fetch after a pause says paused %v", got)
+	}
 	r.until("probing to resume", func() bool { return r.get("agent.sent", "") > float64(sent) })
 }
 

@@ -48,21 +48,29 @@ func (a *Agent) numbers() []number {
 		{12, "without_address", pcp.SemInstant, "hosts that have no address at present",
 			"Their names do not resolve, or to addresses that may not be probed.",
 			func() uint64 { return uint64(a.registry.Stats().Without) }},
-		{13, "paused", pcp.SemInstant, "whether probing pauses because nobody asks: 1 or 0",
+		{13, "paused", pcp.SemInstant, "whether probing paused because nobody asked: 1 or 0",
 			"Probing pauses when no value has been asked for during the time that the\n" +
-				"configuration calls idle, and resumes with the next fetch.", func() uint64 {
-				if a.prober.Stats().Paused {
-					return 1
-				}
-				return 0
+				"configuration calls idle, and resumes with the next fetch: the first one after a\n" +
+				"pause says 1. mmv.rtlan.paused tells without ending the pause.", func() uint64 {
+				return oneIf(a.prober.Stats().Paused)
 			}},
 	}
+}
+
+func oneIf(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // agentMetrics are the agent's own state.
 func (a *Agent) agentMetrics() []pmda.Metric {
 	var rows []pmda.Metric
 	for _, n := range a.numbers() {
+		if n.name == "paused" { // a fetch ends the pause, so it tells what was until then
+			n.get = func() uint64 { return oneIf(a.paused) }
+		}
 		rows = append(rows, pmda.Metric{Name: "rtime.lan.agent." + n.name, Cluster: clusterAgent, Item: n.item,
 			Sem: n.sem, Units: pcp.Count, OneLine: n.oneline, Help: n.help,
 			Get: pmda.Value(func() (uint64, error) { return n.get(), nil })})
