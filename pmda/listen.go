@@ -29,7 +29,13 @@ type Listener struct {
 }
 
 // pathCheck is how often the path of a unix socket is looked at while pmcd is away.
-const pathCheck = 500 * time.Millisecond
+// A pmcd that is stopped and started removes it and comes back at once, and does not
+// come twice: so at first it is looked at more often.
+const (
+	pathCheck  = 500 * time.Millisecond
+	quickCheck = 10 * time.Millisecond
+	quickTime  = 3 * time.Second
+)
 
 // ListenUnix makes a socket in the file system that its owner and group may use:
 // pmcd runs as uid. A socket that is in the way is replaced if nobody listens there.
@@ -136,13 +142,17 @@ func (l *Listener) present() bool {
 
 // accept waits for a connection and keeps the path alive meanwhile.
 func (l *Listener) accept() (net.Conn, error) {
-	for {
+	for began := time.Now(); ; {
+		check := pathCheck
+		if time.Since(began) < quickTime {
+			check = quickCheck
+		}
 		if !l.present() {
 			if err := l.bind(); err != nil {
 				if !retry(err) {
 					return nil, err
 				}
-				time.Sleep(pathCheck)
+				time.Sleep(check)
 				continue
 			}
 		}
@@ -150,7 +160,7 @@ func (l *Listener) accept() (net.Conn, error) {
 		n := l.l
 		l.mu.Unlock()
 		if u, ok := n.(*net.UnixListener); ok {
-			u.SetDeadline(time.Now().Add(pathCheck))
+			u.SetDeadline(time.Now().Add(check))
 		}
 		c, err := n.Accept()
 		if err == nil {

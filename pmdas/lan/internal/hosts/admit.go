@@ -19,8 +19,8 @@ type Decision struct {
 // add hosts; there is room for one more; the name resolves; its address may be
 // probed. Nobody who may not add hosts can cause a query to a name server.
 //
-// Admit waits for the name server no longer than Settings.LookupWait. Then it
-// answers ErrPending, the look-up goes on, and asking again soon has its outcome,
+// Admit waits for the name server no longer than Settings.LookupWait, and less if it
+// has waited much of late. Then it answers ErrPending, the look-up goes on, and asking again soon has its outcome,
 // which is kept for 30 seconds. Admit adds nothing: Add does, and uses the address.
 func (r *Registry) Admit(who Who, name string) Decision {
 	if err := CheckName(name); err != nil {
@@ -38,7 +38,7 @@ func (r *Registry) Admit(who Who, name string) Decision {
 	if rule == nil {
 		e, done = r.ask(name)
 	}
-	wait := r.settings.LookupWait
+	wait := min(r.settings.LookupWait, r.patience(time.Now()))
 	r.mu.Unlock()
 	switch {
 	case rule != nil:
@@ -46,10 +46,38 @@ func (r *Registry) Admit(who Who, name string) Decision {
 	case e == nil:
 		return refuse(who, name, ErrPending, errors.New("too many names are being asked for"))
 	}
-	if done != nil && !waitFor(done, wait) {
+	if done != nil && !r.wait(done, wait) {
 		return refuse(who, name, ErrPending, nil)
 	}
 	return r.decide(who, e)
+}
+
+// All of pmcd's clients wait with the one that looks a name up. So of each second
+// patiencePart is spent waiting at most, and maxPatience at one time after a rest;
+// beyond it a name that is not known yet is refused at once, and asked for.
+const (
+	patiencePart = 0.1
+	maxPatience  = 2 * time.Second
+)
+
+// patience returns how long look-ups may wait at now.
+func (r *Registry) patience(now time.Time) time.Duration {
+	rest := time.Duration(float64(now.Sub(r.spentAt)) * patiencePart)
+	r.spent, r.spentAt = max(r.spent-rest, 0), now
+	return maxPatience - r.spent
+}
+
+// wait waits for a look-up to end and notes how long it took.
+func (r *Registry) wait(done chan struct{}, wait time.Duration) bool {
+	if wait <= 0 {
+		return false
+	}
+	began := time.Now()
+	ok := waitFor(done, wait)
+	r.mu.Lock()
+	r.spent += time.Since(began)
+	r.mu.Unlock()
+	return ok
 }
 
 // admits applies the rules that need no address.

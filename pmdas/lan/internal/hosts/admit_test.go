@@ -111,6 +111,32 @@ func TestAdmitPending(t *testing.T) {
 	})
 }
 
+// pmcd waits with whoever looks a name up: two seconds at a stretch, and a tenth of
+// the time after that.
+func TestAdmitPatience(t *testing.T) {
+	bubble(t, defaults(), func(t *testing.T, r rig) {
+		r.names.slow(time.Hour)
+		begin := time.Now()
+		for i := range 1000 {
+			if d := r.Admit(root, fmt.Sprint("slow", i%8)); !errors.Is(d.Err, ErrPending) {
+				t.Fatalf("%+v", d)
+			}
+		}
+		// What is spent comes back at a tenth while they wait.
+		if waited := time.Since(begin); waited < maxPatience || waited > maxPatience*115/100 {
+			t.Errorf("1000 look-ups at once wait %v, want %v", waited, maxPatience)
+		}
+		sleep(3 * time.Second)
+		begin = time.Now()
+		for range 100 {
+			r.Admit(root, "slow9")
+		}
+		if waited, want := time.Since(begin), 300*time.Millisecond; waited < want || waited > want+50*time.Millisecond {
+			t.Errorf("after a rest of 3 s they wait %v, want %v", waited, want)
+		}
+	})
+}
+
 func TestNegativeCache(t *testing.T) {
 	bubble(t, defaults(), func(t *testing.T, r rig) {
 		for range 29 {

@@ -102,6 +102,8 @@ type Registry struct {
 	demand   int // hosts OnDemand
 	lookups  uint64
 	failures uint64
+	spent    time.Duration // of maxPatience
+	spentAt  time.Time     // when that was so
 }
 
 type host struct {
