@@ -77,8 +77,8 @@ func TestWriteRefuses(t *testing.T) {
 	}{
 		{Entry{Name: "a", OneLine: long}, "a: name and one line need 204 bytes"},
 		{Entry{Name: "a", OneLine: "x\ny"}, "newline in the one line"},
-		{Entry{Name: "a", Text: "x " + long}, "a word of more than 126"},
-		{Entry{Name: "a", Text: "   " + long}, "a word of more than 126"},
+		{Entry{Name: "a", Text: "x " + long}, "is longer than 126"},
+		{Entry{Name: "a", Text: "   " + long}, "is longer than 126"},
 		{Entry{Name: "a", Text: strings.Repeat("many words ", 100)}, "newhelp takes 1024"},
 		{Entry{Name: "a.1"}, "does not begin"},
 		{Entry{Kind: InDom, InDom: pcp.InDomNull}, "out of range"},

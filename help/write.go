@@ -101,7 +101,7 @@ func wrap(line string) ([]string, error) {
 		cut := strings.LastIndexAny(line[:MaxLine], " \t")
 		// A blank that only indents is no place to break.
 		if strings.TrimSpace(line[:max(cut, 0)]) == "" {
-			return nil, fmt.Errorf("a word of more than %d bytes: %.20q...", MaxLine-1, strings.TrimSpace(line))
+			return nil, fmt.Errorf("the word that begins with %[2]q is longer than %[1]d bytes", MaxLine-1, fmt.Sprintf("%.20s", strings.TrimSpace(line)))
 		}
 		lines = append(lines, strings.TrimRight(line[:cut], " \t"))
 		line = protect(strings.TrimLeft(line[cut:], " \t"))

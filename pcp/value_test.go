@@ -84,7 +84,7 @@ func TestValueUint64(t *testing.T) {
 		{Num(int32(7)), 7, nil}, {Num(int32(-7)), 0, ErrSign}, {minInt, 0, ErrSign}, {maxU64, math.MaxUint64, nil},
 		{Num(2.9), 2, nil}, {Num(-1.0), 0, ErrSign}, {Num(math.Inf(-1)), 0, ErrSign},
 		{Num(18446744073709549568.0), 18446744073709549568, nil}, {Num(18446744073709551616.0), 0, ErrTrunc},
-		{nan, 0, ErrTrunc}, {Num(math.Inf(1)), 0, ErrTrunc}, {Num(float32(-0.0)), 0, nil},
+		{nan, 0, ErrTrunc}, {Num(math.Inf(1)), 0, ErrTrunc}, {Num(float32(math.Copysign(0, -1))), 0, nil},
 		{Str("12"), 0, ErrConv}, {raw, 0, ErrConv},
 	} {
 		if got, err := c.v.Uint64(); got != c.want || err != c.err {

@@ -19,7 +19,6 @@ type conn struct {
 	pid     int
 	in, out int // the agent's standard input and output, our ends
 	buf     []byte
-	req     []byte
 	ended   syscall.Rusage
 }
 

@@ -27,12 +27,11 @@ import (
 
 // Conn is the far end of an agent's connection.
 type Conn struct {
-	t     testing.TB
-	rw    io.ReadWriteCloser
-	r     *pdu.Reader
-	Slot  int32 // the client that requests are made for
-	names map[string]pcp.PMID
-	out   []byte
+	t    testing.TB
+	rw   io.ReadWriteCloser
+	r    *pdu.Reader
+	Slot int32 // the client that requests are made for
+	out  []byte
 
 	// State holds the pcp.State... bits of the last result.
 	State uint32

@@ -55,7 +55,8 @@ func (s *settings) run(rates string) error {
 	switch s.child {
 	case "":
 	case "spin":
-		for {
+		for spin := true; spin; {
+			spin = os.Getppid() != 1 // and not for ever, if nobody ends it
 		}
 	case "prober":
 		return runProber(s)
