@@ -171,6 +171,7 @@ func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s. Written by pmda%s --write.\n", what, a.Name)
+	b.WriteString("# shellcheck disable=SC1091,SC2034 # what is set here PCP's script reads\n")
 	b.WriteString(". \"${PCP_DIR:-}/etc/pcp.env\"\n. \"$PCP_SHARE_DIR/lib/pmdaproc.sh\"\n\n")
 	fmt.Fprintf(&b, "iam=%s\n", a.Name)
 	if names != nil {

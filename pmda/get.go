@@ -24,10 +24,13 @@ type Getter struct {
 }
 
 // Value is the Getter of a metric with one value. An error becomes the metric's
-// answer: pcp.ErrValue, say, where there is none at the moment.
+// answer; with pcp.ErrValue the metric has no value at the moment, which is none.
 func Value[V Scalar](get func() (V, error)) Getter {
 	return Getter{typ: typeOf[V](), fetch: func(v *Values) {
 		x, err := get()
+		if err == error(pcp.ErrValue) {
+			return
+		}
 		if err != nil {
 			v.Fail(err)
 			return

@@ -61,17 +61,18 @@ type Prober struct {
 	demand atomic.Int64 // when Wake was last called, since start
 	idle   atomic.Bool  // paused for want of demand; written under mu
 
-	mu       sync.Mutex // guards all below
-	settings Settings
-	hosts    map[uint32]*host
-	cycle    cycle
-	pace     pacer
-	flights  flights
-	held     bool          // by Pause
-	resumed  time.Duration // what was known before no longer holds
-	polled   time.Duration // when the engine was last polled
-	seqBase  uint32        // the first request number of hosts added from now on
-	stats    Stats
+	mu        sync.Mutex // guards all below
+	settings  Settings
+	hosts     map[uint32]*host
+	cycle     cycle
+	pace      pacer
+	flights   flights
+	held      bool          // by Pause
+	resumed   time.Duration // what was known before no longer holds
+	polled    time.Duration // when the engine was last polled
+	lateUntil time.Duration // replies to requests that timed out are looked for until then
+	seqBase   uint32        // the first request number of hosts added from now on
+	stats     Stats
 
 	// Run's buffers, used without mu.
 	events []Event

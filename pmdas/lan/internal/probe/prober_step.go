@@ -8,6 +8,11 @@ const (
 	// a poll takes it along if half the time is over, so that they share wake-ups.
 	pollEvery = 100 * time.Millisecond
 	pollSlack = pollEvery / 2
+
+	// After a timeout its reply may still come. For lateTime it is looked for every
+	// lateEvery, be nothing else to do; later on when there is something.
+	lateEvery = time.Second
+	lateTime  = 10 * time.Second
 )
 
 // step does what is due and returns how long nothing will be.
@@ -28,7 +33,7 @@ func (p *Prober) pollDue(now time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	since := now - p.polled
-	if p.stats.InFlight > 0 && since >= pollEvery {
+	if p.stats.InFlight > 0 && since >= pollEvery || now < p.lateUntil && since >= lateEvery {
 		return true
 	}
 	if since < pollSlack || !p.active() || p.pace.due(p.cycle.n) > now {
@@ -90,6 +95,7 @@ func (p *Prober) expire(now time.Duration) {
 		f.h.timeout(f.seq, now, p.settings.Window)
 		p.stats.InFlight--
 		p.flights.pop()
+		p.lateUntil = now + lateTime
 	}
 }
 
@@ -208,6 +214,9 @@ func (p *Prober) sleep() time.Duration {
 	}
 	if p.stats.InFlight > 0 && next > p.polled+pollEvery+pollSlack {
 		next = min(next, p.polled+pollEvery)
+	}
+	if now < p.lateUntil {
+		next = min(next, p.polled+lateEvery)
 	}
 	return max(next-now, 0)
 }

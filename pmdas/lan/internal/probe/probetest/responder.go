@@ -164,6 +164,9 @@ func (r *responder) read() {
 		if err != nil {
 			return
 		}
+		if stamp == 0 { // the kernel begins to stamp a moment after it is asked to
+			stamp = time.Now().UnixNano()
+		}
 		if q, ok := parseRequest(b[:n]); ok {
 			r.plan(q, stamp)
 		}
@@ -198,7 +201,8 @@ func (r *responder) plan(q *request, stamp int64) {
 	}
 }
 
-// send lets an answer go and learns from the kernel when it left.
+// send lets an answer go and learns from the kernel when it left. Without a stamp the
+// delay is counted up to a moment before, so that it is not too long.
 func (r *responder) send(a *answer) {
 	to := r.near
 	to.Protocol = bigEndian(unix.ETH_P_IP)
@@ -206,14 +210,16 @@ func (r *responder) send(a *answer) {
 		to.Protocol = bigEndian(unix.ETH_P_IPV6)
 	}
 	// The stamp is there when the call returns: a veth pair has no queue.
+	before := time.Now().UnixNano()
 	if unix.Sendto(r.fd, a.packet, 0, &to) != nil {
 		return
 	}
 	var b [1]byte
 	_, left, err := r.receive(b[:], unix.MSG_ERRQUEUE)
-	if err == nil && left != 0 {
-		r.lab.sent(a, time.Duration(left-a.arrived))
+	if err != nil || left == 0 {
+		left = before
 	}
+	r.lab.sent(a, time.Duration(left-a.arrived))
 }
 
 // receive reads one datagram or, from the error queue, one send stamp.
