@@ -1,6 +1,9 @@
 package pmda
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // A client can cause a line in the log with every request that is refused. So there
 // are at most complainBurst of them at once and one a second in the long run; what is
@@ -8,6 +11,7 @@ import "time"
 const (
 	complainBurst = 20
 	complainEvery = time.Second
+	complainLen   = 500 // bytes, of each
 )
 
 // complaints is a bucket of lines that may still be written.
@@ -45,5 +49,13 @@ func (s *Server) complain(format string, args ...any) {
 	if leftOut > 0 {
 		s.log.Printf("%d lines of this kind were left out", leftOut)
 	}
-	s.log.Printf(format, args...)
+	s.log.Print(clip(fmt.Sprintf(format, args...)))
+}
+
+// clip cuts what has become long because a client has sent something long.
+func clip(s string) string {
+	if len(s) <= complainLen {
+		return s
+	}
+	return s[:complainLen] + "..."
 }

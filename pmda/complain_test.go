@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,5 +32,13 @@ func TestComplaints(t *testing.T) {
 	}
 	if written != 2 {
 		t.Errorf("%d lines after three seconds and one line, want 2", written)
+	}
+}
+
+func TestComplaintsAreShort(t *testing.T) {
+	for n, want := range map[int]int{complainLen: complainLen, 60000: complainLen + len("...")} {
+		if got := len(clip(strings.Repeat("x", n))); got != want {
+			t.Errorf("%d bytes become %d, want %d", n, got, want)
+		}
 	}
 }

@@ -178,7 +178,7 @@ func (s *Server) namesToIDs(p *pdu.Names) {
 		answer.PMIDs = append(answer.PMIDs, pmid)
 	}
 	if answer.Status == 0 {
-		s.fail(last, "look-up of a metric's name")
+		s.send(&pdu.Error{Code: pdu.SafeCode(last)}) // clients ask for what is not there all the time
 		return
 	}
 	if len(p.Names) == 1 {

@@ -42,7 +42,7 @@ func shop() *pmda.Agent {
 					return err
 				}},
 			{Name: "shop.shut", Item: 2, Sem: pcp.SemInstant, OneLine: "never there",
-				Get: pmda.Value(func() (string, error) { return "", pcp.ErrValue })},
+				Get: pmda.Value(func() (string, error) { return "", pcp.ErrAppVersion })},
 		}}
 }
 
@@ -54,7 +54,7 @@ func TestDump(t *testing.T) {
 shop.open 300.0.0 U32 PM_INDOM_NULL discrete "": whether it is open
 	[] 1
 shop.shut 300.0.2 STRING PM_INDOM_NULL instant "": never there
-	Missing metric value(s)
+	Metric not supported by this version of monitored application
 `
 	if got := c.Dump(""); got != want {
 		t.Errorf("Dump:\n%swant\n%s", got, want)
@@ -103,7 +103,7 @@ func TestQuestions(t *testing.T) {
 	if _, err := c.Value("shop.goods.price", "cheese"); err != pcp.ErrValue {
 		t.Errorf("Value of an unknown instance: %v", err)
 	}
-	if _, err := c.Values("shop.shut"); err != pcp.ErrValue {
+	if _, err := c.Values("shop.shut"); err != pcp.ErrAppVersion {
 		t.Errorf("Values of a metric that fails: %v", err)
 	}
 	apple, err := c.Lookup(indom, "apple")
