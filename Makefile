@@ -25,7 +25,11 @@ GOTEST := go run ./scripts/gotest -count=1 -shuffle=on -timeout 20m
 .NOTPARALLEL:
 
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./pmdas/...
+	@set -e; for d in pmdas/*/; do \
+		name=$$(sed -n 's/^iam=//p' $$d/Install); \
+		echo "go build -o bin/pmda$$name ./$$d"; \
+		CGO_ENABLED=0 go build -trimpath -o bin/pmda$$name ./$$d; \
+	done
 
 test: deps check cross unit race system
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -149,6 +150,10 @@ func TestControl(t *testing.T) {
 		{"window", pcp.Num(30.0), nil},
 		{"add", pcp.Str("farvel"), nil},
 		{"add", pcp.Str("no name"), pcp.ErrBadStore},
+		{"add", pcp.Str("224.0.0.1"), pcp.ErrBadStore},
+		{"add", pcp.Str("ff02::1"), pcp.ErrBadStore},
+		{"add", pcp.Str("0.0.0.0"), pcp.ErrBadStore},
+		{"interval", pcp.Num(math.NaN()), pcp.ErrBadStore},
 		{"remove", pcp.Str("nosuch"), pcp.ErrInst},
 	} {
 		err := r.conn.Store("rtime.lan.control."+c.metric, "", c.value)

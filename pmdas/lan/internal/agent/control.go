@@ -150,7 +150,7 @@ func codeOf(err error) pcp.Error {
 }
 
 func (a *Agent) addStored(name string) error {
-	if err := hosts.CheckName(name); err != nil {
+	if err := hosts.CheckHost(name); err != nil {
 		return fmt.Errorf("%w: host %q: %w", pcp.ErrBadStore, name, err)
 	}
 	if err := a.add(name, hosts.Stored); err != nil {

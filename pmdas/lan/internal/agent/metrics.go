@@ -112,9 +112,10 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		}),
 		OneLine: "whether the host answers: 1 or 0",
 		Help: "1 if the latest request that is settled was answered in time, 0 if it timed\n" +
-			"out, was refused by an ICMP error or could not be sent for want of a route.\n" +
-			"A request in flight is not settled. There is no value before the first request\n" +
-			"is settled, after the host's address changed and after probing paused.",
+			"out, was refused by an ICMP error or could not be sent for want of a route or an\n" +
+			"address of our own. A request in flight is not settled. There is no value before\n" +
+			"the first request is settled, after the host's address changed, after probing\n" +
+			"paused and when a request cannot be sent for another reason.",
 	}, {
 		Name: "rtime.lan.age", Cluster: clusterHost, Item: 10, Sem: pcp.SemInstant, Units: pcp.Seconds,
 		Get: pmda.Per(a.hosts, func(h *host) (float64, bool) {
@@ -181,7 +182,8 @@ var stampNames = map[probe.Stamps]string{
 
 // windowMetrics are computed over the sliding window.
 func (a *Agent) windowMetrics() []pmda.Metric {
-	const over = "Over the requests settled during the sliding window, whose length is\nrtime.lan.control.window."
+	const over = "Over the requests settled during the sliding window, whose length is\n" +
+		"rtime.lan.control.window; at most the latest 4096 of them."
 	answered := func(f func(*probe.WindowStats) time.Duration, least int) pmda.Getter {
 		return pmda.Per(a.hosts, func(h *host) (float64, bool) {
 			w := h.window()

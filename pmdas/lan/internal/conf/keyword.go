@@ -141,7 +141,7 @@ func setMaxHosts(c *Config, v string) error {
 }
 
 func addHost(c *Config, v string) error {
-	if err := hosts.CheckName(v); err != nil {
+	if err := hosts.CheckHost(v); err != nil {
 		return fmt.Errorf("%q: %w", v, err)
 	}
 	if len(c.Hosts) >= maxHosts {

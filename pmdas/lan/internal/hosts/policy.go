@@ -79,6 +79,19 @@ func clip(name string) string {
 	return name
 }
 
+// CheckHost reports what is wrong with a host that somebody names who may name any:
+// its name, or that it is an address that nobody may probe.
+func CheckHost(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	addr, err := netip.ParseAddr(name)
+	if err != nil {
+		return nil // what it stands for is known later
+	}
+	return new(Policy).check(addr.Unmap(), Stored)
+}
+
 // check says why addr may not be probed for a host of the given origin, nil if it
 // may. Addresses that stand for many hosts or none are refused to all: their
 // answers, if any, come from elsewhere. Broadcast addresses of subnets are not

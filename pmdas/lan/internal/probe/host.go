@@ -71,14 +71,16 @@ func (h *host) sent() {
 	h.pending |= 1
 }
 
-// sendFailed notes that it could not be sent. Without a way to the host it is down;
+// sendFailed notes that it could not be sent. Without a way to the host, or an address
+// of our own to send from, it is down;
 // any other error says nothing about the host, so nothing is known any more.
 func (h *host) sendFailed(err error, now time.Duration) {
 	h.SendErrors++
 	h.sendErr = err
 	h.settle(h.seq-1, false, now)
 	h.known = errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) ||
-		errors.Is(err, syscall.ENETDOWN) || errors.Is(err, syscall.EHOSTDOWN)
+		errors.Is(err, syscall.ENETDOWN) || errors.Is(err, syscall.EHOSTDOWN) ||
+		errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 // settle notes the outcome of request seq, unless a later one's is known.

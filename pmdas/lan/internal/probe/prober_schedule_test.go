@@ -460,6 +460,7 @@ func TestSendErrors(t *testing.T) {
 	}{
 		{syscall.ENETUNREACH, true},
 		{fmt.Errorf("send: %w", syscall.EHOSTUNREACH), true},
+		{syscall.EADDRNOTAVAIL, true},
 		{syscall.ENOBUFS, false},
 		{errors.New("other"), false},
 	}
