@@ -2,7 +2,9 @@ package ddsseg
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +55,7 @@ type Writer struct {
 	mu     sync.Mutex
 	m      *writerMap
 	claims *claims
+	mine   map[string]bool // paths that are claimed
 	ended  bool
 
 	line  Line
@@ -84,8 +87,8 @@ func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Wr
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{claims: c, decls: contexts}
-	if err := c.claim(claim...); err != nil {
+	w := &Writer{claims: c, mine: map[string]bool{}, decls: contexts}
+	if err := w.Claim(claim...); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -99,7 +102,7 @@ func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Wr
 		}
 	}
 	if err != nil {
-		c.release(claim...)
+		w.Release(claim...)
 		c.close()
 		return nil, err
 	}
@@ -270,18 +273,45 @@ func (l Line) Subscribed() int {
 	return int(atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareSubscrib))))
 }
 
-// Claim claims a path for a volatile context.
-func (w *Writer) Claim(path string) error { return w.claims.claim(path) }
+// Claim claims all the paths or none.
+func (w *Writer) Claim(paths ...string) error {
+	err := w.claims.claim(paths...)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, path := range paths {
+			w.mine[path] = true
+		}
+	}
+	return err
+}
 
-// Release gives a path of a volatile context up.
-func (w *Writer) Release(path string) { w.claims.release(path) }
+// Release gives paths up.
+func (w *Writer) Release(paths ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, path := range paths {
+		if w.mine[path] {
+			delete(w.mine, path)
+			w.claims.release(path)
+		}
+	}
+}
 
-// Taken reports whether any supplier claims the path.
-func (w *Writer) Taken(path string) bool { return w.claims.taken(path) }
+// Taken reports whether any supplier whose segments lie in dir claims the path. An error
+// says that there is no telling.
+func Taken(dir, path string) (bool, error) {
+	c, err := openClaims(dir)
+	if err != nil {
+		return false, err
+	}
+	defer c.close()
+	return c.taken(path), nil
+}
 
 // End withdraws the segment and gives up what it claims. Areas may be stored into
 // until Unmap; it goes nowhere.
-func (w *Writer) End(claimed []string) {
+func (w *Writer) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
@@ -290,9 +320,13 @@ func (w *Writer) End(claimed []string) {
 	w.ended = true
 	w.put32(HdrState, StateEnded)
 	w.m.end()
-	w.claims.release(claimed...)
+	w.claims.release(slices.Collect(maps.Keys(w.mine))...)
 	w.claims.close()
 }
 
-// Unmap gives the address space back. Nothing may touch an area after it.
-func (w *Writer) Unmap() { w.m.free() }
+// Unmap ends the segment and gives the address space back. Nothing may touch an area
+// after it.
+func (w *Writer) Unmap() {
+	w.End()
+	w.m.free()
+}
