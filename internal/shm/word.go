@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 )
@@ -54,5 +55,53 @@ func (m *Map) Copy(b []byte, off uint64) (ok bool) {
 		return false
 	}
 	copy(b, m.mem[off:])
+	return true
+}
+
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// Load16 reads a 16-bit word, out of the 32-bit word that it lies in.
+func (m *Map) Load16(off uint64) (v uint16, ok bool) {
+	if off&1 != 0 || m.size < 2 || off > m.size-2 {
+		return 0, false
+	}
+	shift := off & 2 * 8
+	if bigEndian {
+		shift ^= 16
+	}
+	return uint16(m.around(off) >> shift), true
+}
+
+// Load8 reads a byte, out of the 32-bit word that it lies in.
+func (m *Map) Load8(off uint64) (v uint8, ok bool) {
+	if off >= m.size {
+		return 0, false
+	}
+	shift := off & 3 * 8
+	if bigEndian {
+		shift ^= 24
+	}
+	return uint8(m.around(off) >> shift), true
+}
+
+// around reads the 32-bit word that a byte lies in. Pages are mapped whole, so the word
+// is mapped where the byte is.
+func (m *Map) around(off uint64) uint32 {
+	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off&^3)))
+}
+
+// CopyWords copies len(b) bytes from off by atomic loads of 64-bit words in ascending
+// order: what Load32 reads afterwards was stored no earlier than what was copied, as a
+// reader needs that looks at a sequence word before and after. ok is as for Copy.
+func (m *Map) CopyWords(b []byte, off uint64) (ok bool) {
+	if !m.Has(off, uint64(len(b))) {
+		return false
+	}
+	for len(b) > 0 {
+		var word [8]byte
+		binary.NativeEndian.PutUint64(word[:], atomic.LoadUint64((*uint64)(unsafe.Add(m.base, off&^7))))
+		n := copy(b, word[off&7:])
+		b, off = b[n:], off+uint64(n)
+	}
 	return true
 }
