@@ -2,6 +2,16 @@ package ddsseg
 
 import (
 	"fmt"
+	"slices"
+)
+
+// The list of the latest changes of slots, which lies in the header: change number n
+// (counted from 0, modulo 2^32) stands at index n modulo RecentCount, as the number of
+// the slot plus 1. A supplier writes it before it counts the change; one that does not
+// keep the list leaves it 0.
+const (
+	HdrRecent   = 360 // [RecentCount]u32 atomic
+	RecentCount = 32
 )
 
 // slotSeen is what a reader has seen of a slot.
@@ -30,8 +40,8 @@ func (r *Reader) Changed() (yes bool, err error) {
 // Scan looks for volatile contexts that have come and gone since the last Scan, and
 // tells v: first of all that are gone, then of those that came. At most limit slots are
 // dealt with; the rest is left to the next Scan. It returns how many there were. What
-// it costs is a load for each slot that was ever used, and the decoding of those that
-// changed. v must not call the reader.
+// it costs is the decoding of the slots that changed and, where more than RecentCount did
+// or the supplier keeps no list of them, a load for each slot that was ever used. v must not call the reader.
 func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 	var bad error
 	if err := r.m.Guard(func() { n, bad = r.scan(v, limit) }); err != nil {
@@ -42,23 +52,15 @@ func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 
 func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	// The counter is read before the slots: what changes meanwhile is for next time.
+	old, all := r.changes, !r.scanned || r.later
 	r.changes, _ = r.m.Load32(HdrChanges)
 	r.scanned, r.later = true, false
 	if err := r.extend(); err != nil {
 		return 0, err
 	}
 	r.todo = r.todo[:0]
-	for k, first := 0, uint32(0); int(first) < len(r.slots); k++ {
-		count := min(SlotBlockFirst<<k, len(r.slots)-int(first))
-		off := r.blocks[k] + SlotSeq
-		for i := range r.slots[first : int(first)+count] {
-			seq, _ := r.m.Load32(off)
-			if seq != r.slots[int(first)+i].seq {
-				r.todo = append(r.todo, first+uint32(i))
-			}
-			off += SlotLen
-		}
-		first += SlotBlockFirst << k
+	if all || !r.recent(old) {
+		r.sweep()
 	}
 	if len(r.todo) > limit {
 		r.todo, r.later = r.todo[:limit], true
@@ -73,6 +75,41 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 		r.came(v, i)
 	}
 	return len(r.todo), nil
+}
+
+// recent finds the slots that changed since the counter was at old in the supplier's
+// list of the latest changes. It returns false where that does not reach back so far,
+// or where the supplier keeps no list.
+func (r *Reader) recent(old uint32) bool {
+	for n := old; n != r.changes; n++ {
+		slot, _ := r.m.Load32(HdrRecent + uint64(n%RecentCount)*4)
+		if slot == 0 || uint64(slot) > uint64(len(r.slots)) || n-old >= RecentCount {
+			return false
+		}
+		if !slices.Contains(r.todo, slot-1) {
+			r.todo = append(r.todo, slot-1)
+		}
+	}
+	// The supplier may have gone on and written over what was read.
+	now, _ := r.m.Load32(HdrChanges)
+	return now-old < RecentCount
+}
+
+// sweep finds the slots that changed by looking at all of them.
+func (r *Reader) sweep() {
+	r.todo = r.todo[:0]
+	for k, first := 0, uint32(0); int(first) < len(r.slots); k++ {
+		count := min(SlotBlockFirst<<k, len(r.slots)-int(first))
+		off := r.blocks[k] + SlotSeq
+		for i := range r.slots[first : int(first)+count] {
+			seq, _ := r.m.Load32(off)
+			if seq != r.slots[int(first)+i].seq {
+				r.todo = append(r.todo, first+uint32(i))
+			}
+			off += SlotLen
+		}
+		first += SlotBlockFirst << k
+	}
 }
 
 // extend takes in slots, and the blocks they lie in, that are new since the last scan.

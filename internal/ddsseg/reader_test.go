@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -434,6 +435,42 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestRecent changes slots at random, more and fewer than the list holds, and compares
+// what the reader has with what is there.
+func TestRecent(t *testing.T) {
+	const slots = 100
+	for _, keeps := range []bool{true, false} {
+		s := sample(t, 1<<22)
+		s.Recent = keeps
+		s.Put32(ddsseg.HdrChanges, math.MaxUint32-300)
+		r := open(t, s.Publish(t.TempDir(), -1))
+		w := newWatch()
+		rnd := rand.New(rand.NewPCG(1, 2))
+		there := make(map[uint32]string)
+		for round := range 200 {
+			for n := rnd.IntN(2 * ddsseg.RecentCount); n > 0; n-- {
+				slot := rnd.Uint32N(slots)
+				if there[slot] != "" {
+					s.Delete(slot)
+					delete(there, slot)
+					continue
+				}
+				there[slot] = fmt.Sprintf("DDS/IBM/Test/i%d.%d", round, n)
+				s.Add(slot, 2, there[slot], "")
+			}
+			scan(t, r, w)
+			if len(w.at) != len(there) {
+				t.Fatalf("round %d: %d contexts, want %d", round, len(w.at), len(there))
+			}
+			for slot, path := range there {
+				if c := w.at[slot]; c == nil || c.Path != path {
+					t.Fatalf("round %d, slot %d: %+v, want %s", round, slot, c, path)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkScan(b *testing.B) {
 	for _, n := range []int{10, 1000, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -445,9 +482,11 @@ func BenchmarkScan(b *testing.B) {
 			w := newWatch()
 			scan(b, r, w)
 			b.ResetTimer()
+			s.Recent = true
 			for range b.N {
 				off := s.SlotOff(3)
 				s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+2)
+				s.Count(3)
 				w.said = w.said[:0]
 				if scan(b, r, w) != 1 {
 					b.Fatal("not one slot")

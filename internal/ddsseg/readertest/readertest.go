@@ -47,6 +47,7 @@ type Segment struct {
 	contexts []Context
 	Data     []uint64 // offset of each context's data
 	Slots    uint32
+	Recent   bool   // keep the list of the latest changes
 	next     uint64 // free room
 }
 
@@ -225,7 +226,7 @@ func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...fun
 	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
 	s.Slots = max(s.Slots, slot+1)
 	s.Put32(ddsseg.HdrSlotsCount, s.Slots)
-	s.Put32(ddsseg.HdrChanges, s.Get32(ddsseg.HdrChanges)+1)
+	s.Count(slot)
 	return data
 }
 
@@ -235,7 +236,16 @@ func (s *Segment) Delete(slot uint32) {
 	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
 	s.Put32(off+ddsseg.SlotActive, 0)
 	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
-	s.Put32(ddsseg.HdrChanges, s.Get32(ddsseg.HdrChanges)+1)
+	s.Count(slot)
+}
+
+// Count counts a change of a slot.
+func (s *Segment) Count(slot uint32) {
+	n := s.Get32(ddsseg.HdrChanges)
+	if s.Recent {
+		s.Put32(ddsseg.HdrRecent+uint64(n%ddsseg.RecentCount)*4, slot+1)
+	}
+	s.Put32(ddsseg.HdrChanges, n+1)
 }
 
 // Publish writes the segment into a folder, as a supplier does, and maps it: B is from
