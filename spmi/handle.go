@@ -10,10 +10,10 @@ import (
 
 // Integer are the integer types that a statistic may have, with the SPMI's types for
 // them: SiLong int64, SiULong uint64, SiInt int32, SiUInt uint32, SiShort int16,
-// SiUShort uint16, SiChar int8, SiPtr uintptr. All widths are fixed, so int64 is
+// SiUShort uint16, SiChar uint8, SiPtr uintptr. All widths are fixed, so int64 is
 // eight bytes on every machine.
 type Integer interface {
-	int64 | uint64 | int32 | uint32 | int16 | uint16 | int8 | uintptr
+	int64 | uint64 | int32 | uint32 | int16 | uint16 | uint8 | uintptr
 }
 
 // Floating are SiDouble float64 and SiFloat float32.
@@ -122,10 +122,10 @@ type (
 
 // Timer is a time that adds up, in microseconds, as SiTimeval has it: seconds and
 // microseconds of 32 bits each, which are read together. It is a counter and wraps
-// around after 2^32 seconds.
+// around after 2^31 seconds.
 type Timer struct{ cell }
 
-// Add adds d, cut to microseconds; less than that adds nothing.
+// Add adds d, which is not negative, cut to microseconds.
 func (t Timer) Add(d time.Duration) {
 	for t.word != nil {
 		old := atomic.LoadUint64(t.word)

@@ -62,7 +62,7 @@ func integer[T Integer](value uint32) format {
 		return format{Short, 2, value}
 	case uint16:
 		return format{UShort, 2, value}
-	case int8:
+	case uint8:
 		return format{Char, 1, value}
 	case uintptr:
 		return format{Ptr, 8, value} // the whole word, which a narrower one is extended to
