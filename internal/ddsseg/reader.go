@@ -194,3 +194,6 @@ func text(field []byte) (string, bool) {
 	}
 	return string(field[:n]), true
 }
+
+// Is reports whether the file at path is the one that the reader has open.
+func (r *Reader) Is(path string) bool { return r.m.Is(path) }

@@ -198,3 +198,7 @@ func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err erro
 	c.Place.seq, c.Place.use = off+SlotSeq, seq
 	return c, true, nil
 }
+
+// Rewind has the next Scan tell of all volatile contexts anew, as if none had been told
+// of.
+func (r *Reader) Rewind() { r.slots, r.scanned = nil, false }

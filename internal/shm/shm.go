@@ -164,3 +164,10 @@ func (m *Map) Close() error {
 	m.fd = -1
 	return err
 }
+
+// Is reports whether the file at path is the one that is mapped.
+func (m *Map) Is(path string) bool {
+	var st unix.Stat_t
+	own, err := m.Stat()
+	return err == nil && unix.Lstat(path, &st) == nil && st.Ino == own.Ino && uint64(st.Dev) == own.Dev
+}
