@@ -40,14 +40,14 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 		t.remove(col) // nobody has it as it was
 		t.groups[g.key] = g
 	}
-	if col.there && (col.users > 0 || same(&col.metric, &m)) {
+	if col.there && (col.users > 0 || alike(&col.metric, &m)) {
 		return col, nil
 	}
 	return col, t.export(col, l, m, key, typ)
 }
 
-// same reports whether two declarations differ in nothing that may change.
-func same(a, b *pmda.Metric) bool {
+// alike reports whether two declarations differ in nothing that may change.
+func alike(a, b *pmda.Metric) bool {
 	return a.OneLine == b.OneLine && a.Help == b.Help && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
