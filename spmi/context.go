@@ -53,6 +53,7 @@ type area struct {
 	words   []uint64
 	update  *uint32
 	gone    bool // the word for updates is another context's
+	manual  bool // nobody else stamps the line
 	line    ddsseg.Line
 	arena   *arena
 	slot    *ddsseg.Slot // nil for fixed contexts and without shared memory
@@ -63,8 +64,8 @@ type area struct {
 // consumer sees all of that or none of it. Updates of a context wait for each other; f
 // should do little else, and must not update the same context again. Values that are
 // stored without Update do not wait, and may be seen with either state of the others.
-// If f panics, what it did until then stands. Update also says that the supplier is
-// active.
+// If f panics, what it did until then stands. With Options.Manual, Update also says that
+// the supplier is active.
 func (c *Context) Update(f func()) {
 	a := c.area.Load()
 	if a == nil {
@@ -77,7 +78,9 @@ func (c *Context) Update(f func()) {
 		f()
 		return
 	}
-	a.line.Stamp(time.Now())
+	if a.manual {
+		a.line.Stamp(time.Now())
+	}
 	atomic.AddUint32(a.update, 1)
 	defer atomic.AddUint32(a.update, 1)
 	f()

@@ -79,7 +79,8 @@ type process struct {
 func start(t *testing.T, args ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "|"))
+	// The race detector would otherwise stay for a second after the end.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"="+strings.Join(args, "|"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -242,7 +242,8 @@ func TestTypes(t *testing.T) {
 // TestDemand: what a consumer writes is what the supplier reads, and it may stamp.
 func TestDemand(t *testing.T) {
 	dir := segments(t)
-	s := open(t, spmi.Options{Dir: dir, Manual: true}, &spmi.Context{Path: "DDS/T"})
+	c := context("DDS/T/x", stat("s"))
+	s := open(t, spmi.Options{Dir: dir, Manual: true}, c)
 	r := reader(t, dir)
 	if s.GoAway() || s.Subscribed() != 0 || s.Interval() != 0 {
 		t.Error("a new supplier was told something")
@@ -259,11 +260,13 @@ func TestDemand(t *testing.T) {
 	if !s.GoAway() {
 		t.Error("not told to go")
 	}
-	before := stamp(t, r)
-	time.Sleep(2 * time.Microsecond)
-	s.Touch()
-	if !stamp(t, r).After(before) {
-		t.Error("Touch does not count as activity")
+	for name, f := range map[string]func(){"Touch": s.Touch, "Update": func() { c.Update(func() {}) }} {
+		before := stamp(t, r)
+		time.Sleep(2 * time.Microsecond)
+		f()
+		if !stamp(t, r).After(before) {
+			t.Errorf("%s does not count as activity", name)
+		}
 	}
 }
 

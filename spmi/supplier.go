@@ -29,6 +29,7 @@ type Options struct {
 // once.
 type Supplier struct {
 	vendor string
+	manual bool
 	line   ddsseg.Line
 	arena  *arena
 	err    error // why nothing is published
@@ -69,7 +70,7 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 		return nil, fail(CodeBadArgument, "", "name longer than 63 bytes")
 	}
 	s := &Supplier{
-		vendor: opts.Vendor, tree: newTree(dir),
+		vendor: opts.Vendor, manual: opts.Manual, tree: newTree(dir),
 		kinds: map[string]*kind{}, types: map[reflect.Type]*kind{},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -203,7 +204,7 @@ func (p *plan) publish(dir, name string) error {
 
 // private returns an area in this process's own memory.
 func (s *Supplier) private(n int) *area {
-	return &area{words: make([]uint64, n), update: new(uint32), line: s.line, arena: s.arena}
+	return &area{words: make([]uint64, n), update: new(uint32), manual: s.manual, line: s.line, arena: s.arena}
 }
 
 func (a *area) isGone() bool {
