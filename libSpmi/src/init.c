@@ -97,11 +97,23 @@ static void close_all(struct supplier *s)
 	let_go(&s->place.dir);
 }
 
+/* For threads that still look at the control area, in what is private memory now. */
+static void leave_behind(SpmiShare *share, char *area)
+{
+	share->SiShArea = area;
+	share->SiShGoAway = 1;
+}
+
 static void supplier_end(struct supplier *s)
 {
+	char *area = s->segment.base + s->area_off;
+	SpmiShare *share = s->share;
+
 	segment_withdraw(&s->segment, &s->place);
 	close_all(s);
 	segment_detach(&s->segment);
+	if (share)
+		leave_behind(share, area);
 	arena_free(&s->arena);
 	supplier_reset(s);
 }
