@@ -12,7 +12,7 @@ import (
 type Stat struct {
 	Name  string // 1 to 31 bytes, unique within the context
 	Descr string // one line, up to 63 bytes
-	To    Handle // the handle that Open or Add makes the statistic's, such as a *Counter
+	To    Handle // such as a *Counter; nobody may use it while Open or Add binds it
 
 	Min, Max int64  // the scale on which to show it, 0, 0 for none
 	ASN      uint32 // ASN.1 number, unique within the context; 0 for none
@@ -62,7 +62,8 @@ type area struct {
 
 // Update calls f, in which several values of the context are set or added to: a
 // consumer sees all of that or none of it. Updates of a context wait for each other; f
-// should do little else, and must not update the same context again. Values that are
+// should do little else, and must not update or remove the context or close its
+// supplier. Values that are
 // stored without Update do not wait, and may be seen with either state of the others.
 // If f panics, what it did until then stands. With Options.Manual, Update also says that
 // the supplier is active.

@@ -43,6 +43,11 @@ func child(args []string) {
 		}
 	}
 	switch job {
+	case "limited":
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 512, Max: 512}); err != nil {
+			fmt.Println(err)
+		}
+		fallthrough
 	case "supply":
 		var hits spmi.Counter
 		s, err := spmi.Open(spmi.Options{Dir: dir}, &spmi.Context{Path: path, Stats: []spmi.Stat{{Name: "hits", To: &hits}}})
