@@ -80,10 +80,8 @@ int main(void)
 {
 	make_dir();
 	signal(SIGPIPE, SIG_IGN);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	run(beyond);
 	run(within);
-#endif
 	{
 		struct child c = spawn(timer);
 
