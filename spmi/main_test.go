@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/spmi"
@@ -47,13 +49,19 @@ func child(args []string) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 512, Max: 512}); err != nil {
 			fmt.Println(err)
 		}
-		fallthrough
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGXFSZ)
+		_, err := supplyHits(dir, path)
+		select {
+		case got := <-c:
+			fmt.Println(got)
+		case <-time.After(100 * time.Millisecond):
+			fmt.Println(err)
+		}
 	case "supply":
-		var hits spmi.Counter
-		s, err := spmi.Open(spmi.Options{Dir: dir}, &spmi.Context{Path: path, Stats: []spmi.Stat{{Name: "hits", To: &hits}}})
-		if err == nil {
+		s, err := supplyHits(dir, path)
+		if s != nil {
 			defer s.Close()
-			err = s.Err()
 		}
 		fmt.Println(err)
 	case "lock": // a lock of the given type and length where the claim on path is
@@ -71,6 +79,15 @@ func child(args []string) {
 		fmt.Println(err)
 	}
 	io.Copy(io.Discard, os.Stdin)
+}
+
+func supplyHits(dir, path string) (*spmi.Supplier, error) {
+	var hits spmi.Counter
+	s, err := spmi.Open(spmi.Options{Dir: dir}, &spmi.Context{Path: path, Stats: []spmi.Stat{{Name: "hits", To: &hits}}})
+	if err == nil {
+		err = s.Err()
+	}
+	return s, err
 }
 
 type process struct {

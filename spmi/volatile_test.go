@@ -111,6 +111,14 @@ func TestAfterRemove(t *testing.T) {
 			t.Fatalf("%s: %v", c.Path, v)
 		}
 	}
+	// Nor does an update of what is gone hide the values of what has its slot now.
+	for _, c := range gone {
+		c.Update(func() {
+			for slot := range uint32(100) {
+				values(t, r, w[slot])
+			}
+		})
+	}
 }
 
 // TestBounded: a hundred thousand contexts that come and go take the room of those
@@ -296,15 +304,22 @@ func TestStatsAndValues(t *testing.T) {
 	}
 }
 
-// TestFull: when the file system is full, what is there works on, what is new is
-// refused, and room that comes back is used.
-func TestFull(t *testing.T) {
+// tmpfs makes a directory of segments of that size.
+func tmpfs(t *testing.T, size string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Fatalf("this test mounts a file system, as root: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	prepare(t, dir)
+	return dir
+}
+
+// TestFull: when the file system is full, what is there works on, what is new is
+// refused, and room that comes back is used.
+func TestFull(t *testing.T) {
+	dir := tmpfs(t, "512k")
 	s := moretest(t, dir)
 	var cs []*spmi.Context
 	var err error
