@@ -51,6 +51,7 @@ type Agent struct {
 	suppliers map[string]*supplier // by file name
 	order     []*supplier          // the same, for taking turns
 	turn      int
+	fresh     []*supplier // opened, and not yet taken in
 	users     map[uint32]*account
 	refused   map[string]string // files and why
 	rows      *pmda.InDom[*row]
@@ -189,11 +190,11 @@ func (a *Agent) close() {
 
 // refresh brings everything up to date before a request is answered.
 func (a *Agent) refresh(r *pmda.Request) {
-	a.demand.settle(a.now())
+	a.demand.settle()
 	a.look()
 	if r.Fetch {
 		a.tree.want(r.PMIDs)
-		a.demand.begin(r)
+		a.demand.begin(r, a.now())
 	}
 	a.tree.fetch++
 }
@@ -242,7 +243,7 @@ func (a *Agent) tick(ctx context.Context) {
 func (a *Agent) second() {
 	a.look()
 	now := a.now()
-	a.demand.settle(now)
+	a.demand.settle()
 	for _, s := range a.order {
 		a.check(s, now)
 	}

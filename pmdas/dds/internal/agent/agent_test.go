@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
@@ -38,7 +40,7 @@ func newLab(t *testing.T, mend ...func(*Agent)) *lab {
 	return l
 }
 
-// start starts an agent; restart ends one and starts another.
+// start starts an agent.
 func (l *lab) start(mend ...func(*Agent)) {
 	l.t.Helper()
 	a := newAgent()
@@ -52,6 +54,27 @@ func (l *lab) start(mend ...func(*Agent)) {
 	started := d.Start
 	d.Start = func(s *pmda.Server) error { l.srv = s; return started(s) }
 	l.Conn = pmdatest.StartOptions(l.t, d, pmda.Options{StateDir: l.state, Log: log.New(logWriter{l}, "", 0)})
+}
+
+// end ends the agent and waits until its files are closed.
+func (l *lab) end() {
+	l.t.Helper()
+	l.Close()
+	locks, err := filepath.Glob(filepath.Join(l.state, "*.lock"))
+	if err != nil || len(locks) == 0 {
+		l.t.Fatal("no files of numbers: ", err)
+	}
+	for _, path := range locks {
+		f, err := os.Open(path)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX) // waits
+		f.Close()
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
 }
 
 type logWriter struct{ l *lab }
@@ -175,3 +198,23 @@ func TestGuide(t *testing.T) {
 }
 
 func title(t testing.TB) string { return "SpmiSupl@" + userName(uint32(os.Getuid())) }
+
+// alikeSet compares two lists without regard to order.
+func alikeSet(t *testing.T, got, want []string) {
+	t.Helper()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// requestFor is a client's fetch of metrics.
+func (a *Agent) requestFor(s *pmda.Server, metrics ...string) *pmda.Request {
+	r := &pmda.Request{Fetch: true, Client: &pmda.Client{Slot: 99}}
+	for _, m := range metrics {
+		col := a.tree.used[m]
+		r.PMIDs = append(r.PMIDs, s.PMID(col.metric.Cluster, col.metric.Item))
+	}
+	return r
+}

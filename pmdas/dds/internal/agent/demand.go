@@ -15,6 +15,7 @@ type demand struct {
 	seed    maphash.Seed
 	subs    map[subKey]*subscription
 	now     subKey // of the fetch under way
+	at      time.Time
 	asking  bool
 	touched []*supplier
 	serial  uint64
@@ -59,16 +60,15 @@ func (d *demand) init() {
 }
 
 // begin notes who fetches what.
-func (d *demand) begin(r *pmda.Request) {
-	d.asking = true
+func (d *demand) begin(r *pmda.Request, now time.Time) {
+	d.asking, d.at = true, now
 	d.serial++
-	d.now = subKey{r.Client, maphash.Comparable(d.seed, 0)}
 	var h maphash.Hash
 	h.SetSeed(d.seed)
 	for _, id := range r.PMIDs {
 		_, _ = h.Write([]byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
 	}
-	d.now.list = h.Sum64()
+	d.now = subKey{r.Client, h.Sum64()}
 }
 
 // touch notes that values of a supplier were asked for.
@@ -84,7 +84,7 @@ func (d *demand) touch(s *supplier, n int) {
 }
 
 // settle closes the account of the last fetch.
-func (d *demand) settle(now time.Time) {
+func (d *demand) settle() {
 	if !d.asking {
 		return
 	}
@@ -101,9 +101,9 @@ func (d *demand) settle(now time.Time) {
 		sub = &subscription{}
 		d.subs[d.now] = sub
 	default:
-		sub.interval = max(now.Sub(sub.last), minInterval)
+		sub.interval = max(d.at.Sub(sub.last), minInterval)
 	}
-	sub.last = now
+	sub.last = d.at
 	sub.parts = sub.parts[:0]
 	for _, s := range d.touched {
 		sub.parts = append(sub.parts, part{s, s.asked})

@@ -66,15 +66,11 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 		return overLimit("metrics", t.agent.conf.Metrics)
 	}
 	m.Get = col.getter(typ)
-	path := col.group.key + "/" + col.stat
-	if !t.owns(m.Name, path) || t.used[m.Name] != nil {
-		m.Name += names.Suffix(path)
+	if m.Name, err = t.name(col.group, col.stat); err != nil {
+		return err
 	}
 	if err := t.agent.server.Add(m); err != nil {
-		m.Name += names.Suffix(path) // it is another's, or has others below
-		if t.agent.server.Add(m) != nil {
-			return err
-		}
+		return err
 	}
 	col.metric, col.typ, col.user, col.there, col.away = m, typ, u, true, t.agent.now()
 	u.metrics++
@@ -82,6 +78,31 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
+}
+
+// name makes the name of a metric. Parts that come out like others of another kind, or
+// of another path, have a suffix; who has not is settled once and for all.
+func (t *tree) name(g *group, stat string) (string, error) {
+	name := Root
+	for i := len(Root) + 1; i <= len(g.path); i++ {
+		if i < len(g.path) && g.path[i] != '/' {
+			continue
+		}
+		node := name + "." + names.Part(g.path[strings.LastIndexByte(g.path[:i], '/')+1:i])
+		mine, err := t.owns(node, "/") // contexts may share a node; statistics may not
+		if err != nil {
+			return "", err
+		}
+		if name = node; !mine {
+			name += names.Suffix(g.path[:i])
+		}
+	}
+	leaf, path := name+"."+names.Part(stat), g.key+"/"+stat
+	mine, err := t.owns(leaf, path)
+	if !mine || t.used[leaf] != nil {
+		leaf += names.Suffix(path)
+	}
+	return leaf, err
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
@@ -109,7 +130,7 @@ func typeOf(s *ddsseg.Stat) pcp.Type {
 // declare describes the metric for a statistic. key is what its number is given to: the
 // path, and what must not change under one number.
 func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.Metric, key string) {
-	m = pmda.Metric{Name: names.Metric(g.path, s.Name), Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
+	m = pmda.Metric{Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
 	if s.Counter && typ != pcp.TypeString {
 		m.Sem = pcp.SemCounter
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,9 +121,10 @@ func (a *Agent) watch() {
 		return
 	}
 	names, err := a.dir.Events()
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a.visit(name)
 	}
+	a.welcome()
 	switch {
 	case errors.Is(err, segdir.ErrGone):
 		a.dir.Close()
@@ -172,6 +174,7 @@ func (a *Agent) list() {
 			a.visit(name)
 		}
 	}
+	a.welcome()
 }
 
 // visit looks at a file that something has happened to.
@@ -184,10 +187,9 @@ func (a *Agent) visit(name string) {
 		a.vanish(s, stateEnded, nil)
 	}
 	a.admit(name)
-	a.sweep()
 }
 
-// admit opens a segment and takes in what it has.
+// admit opens a segment.
 func (a *Agent) admit(file string) {
 	if a.suppliers[file] != nil {
 		return
@@ -210,11 +212,34 @@ func (a *Agent) admit(file string) {
 	s.row = a.newRow(s)
 	a.counts.opened++
 	a.server.Logf("supplier %s: %s of %s, process %d", s.row.title, s.file, u.name, s.r.Info().PID)
-	if err := s.load(); err != nil {
-		a.vanish(s, stateDamaged, err)
-		return
+	s.note(1)
+	a.fresh = append(a.fresh, s)
+}
+
+// welcome takes in what the suppliers have that were opened. Those that came together
+// have been noted all of them by then, so that it does not matter in which order they
+// are dealt with whose volatile contexts are below fixed ones of others.
+func (a *Agent) welcome() {
+	for _, s := range a.fresh {
+		if s.gone {
+			continue
+		}
+		if err := s.load(); err != nil {
+			a.vanish(s, stateDamaged, err)
+			continue
+		}
+		a.check(s, a.now())
 	}
-	a.check(s, a.now())
+	a.fresh = a.fresh[:0]
+}
+
+// note tells the tree of the fixed contexts, and tells it that they are gone.
+func (s *supplier) note(n int) {
+	for i := range s.r.Contexts() {
+		if c := &s.r.Contexts()[i]; !c.Template {
+			s.agent.tree.note(c.Path, n)
+		}
+	}
 }
 
 // owner returns the user that a segment's name names: UID-PID-RANDOM.dds.
@@ -300,7 +325,6 @@ func (s *supplier) load() error {
 	for i := range s.r.Contexts() {
 		c := &s.r.Contexts()[i]
 		if !c.Template {
-			s.agent.tree.note(c.Path, 1)
 			s.addFixed(c)
 		}
 	}
@@ -316,11 +340,7 @@ func (s *supplier) unload() {
 		s.agent.tree.drop(l)
 	}
 	s.fixed = nil
-	for i := range s.r.Contexts() {
-		if c := &s.r.Contexts()[i]; !c.Template {
-			s.agent.tree.note(c.Path, -1)
-		}
-	}
+	s.note(-1)
 }
 
 // scan follows what changed in the slots.
@@ -463,6 +483,7 @@ func (s *supplier) returned() error {
 	s.stale = false
 	s.row.state, s.row.reason = stateReady, ""
 	s.r.Rewind()
+	s.note(1)
 	s.agent.complain("supplier %s: is back", s.row.title)
 	return s.load()
 }

@@ -269,15 +269,17 @@ func (t *tree) addVolatile(l *live) error {
 			InstanceLabels: (*live).labels,
 		}
 	}
+	var err error
 	f := l.sup.forms[formKey{g, l.c.From}]
 	if f == nil || !t.complete(f, g) {
-		var err error
 		if f, err = t.form(l, g); err != nil {
 			return err
 		}
 		l.sup.forms[formKey{g, l.c.From}] = f
 	}
-	l.inst = t.instance(g, inst)
+	if l.inst, err = t.instance(g, inst); err != nil {
+		return err
+	}
 	id, err := g.insts.Add(l.inst, l)
 	if err != nil {
 		return err
@@ -292,29 +294,36 @@ func (t *tree) addVolatile(l *live) error {
 }
 
 // instance returns an instance's name; where another context has it, with a suffix.
-func (t *tree) instance(g *group, path string) string {
-	name := names.Instance(path)
-	if name != path && !t.owns(g.key+" "+name, path) {
-		return name + names.Suffix(path)
+func (t *tree) instance(g *group, path string) (string, error) {
+	name, mine := names.Instance(path), true
+	if name != path {
+		var err error
+		if mine, err = t.owns(g.key+" "+name, path); err != nil {
+			return "", err
+		}
 	}
-	if _, taken := g.insts.Get(name); taken {
-		return name + names.Suffix(path)
+	if _, taken := g.insts.Get(name); taken || !mine {
+		return name + names.Suffix(path), nil
 	}
-	return name
+	return name, nil
 }
 
 // owns reports whether what was called original is, or becomes, the one that has the
 // plain name; the same one for ever.
-func (t *tree) owns(plain, original string) bool {
+func (t *tree) owns(plain, original string) (bool, error) {
 	if _, ok := t.names.Lookup(plain + " " + original); ok {
-		return true
+		return true, nil
 	}
 	if _, taken := t.names.Lookup(plain); taken {
-		return false
+		return false, nil
 	}
-	_, err1 := t.names.ID(plain)
-	_, err2 := t.names.ID(plain + " " + original)
-	return err1 == nil && err2 == nil
+	if _, err := t.names.ID(plain); err != nil {
+		return false, errNumber
+	}
+	if _, err := t.names.ID(plain + " " + original); err != nil {
+		return false, errNumber
+	}
+	return true, nil
 }
 
 // complete reports whether all metrics of a form are still exported.

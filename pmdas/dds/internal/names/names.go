@@ -49,17 +49,6 @@ func Part(name string) string {
 	return s
 }
 
-// Metric returns the name of a metric: the parts of a path below the first, which is
-// DDS, and the name of a statistic.
-func Metric(path, stat string) string {
-	parts := strings.Split(path, "/")
-	parts[0] = "dds"
-	for i, p := range parts[1:] {
-		parts[i+1] = Part(p)
-	}
-	return strings.Join(append(parts, Part(stat)), ".")
-}
-
 // Instance returns the name of an instance.
 func Instance(name string) string {
 	return strings.Map(func(r rune) rune {

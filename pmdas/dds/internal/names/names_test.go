@@ -18,16 +18,6 @@ func TestPart(t *testing.T) {
 	}
 }
 
-func TestMetric(t *testing.T) {
-	for _, c := range []struct{ path, stat, want string }{
-		{"DDS/IBM/Test", "gadgets", "dds.IBM.Test.gadgets"}, {"DDS/my co/1st", "%busy", "dds.my_co.x1st.pct_busy"}, {"DDS", "x", "dds.x"},
-	} {
-		if got := Metric(c.path, c.stat); got != c.want {
-			t.Errorf("%q, %q: %q, want %q", c.path, c.stat, got, c.want)
-		}
-	}
-}
-
 func TestInstance(t *testing.T) {
 	for in, want := range map[string]string{
 		"Bingo": "Bingo", "a/b": "a/b", "my disk": "my_disk", "50%": "50%", "größe": "größe", "a\xffb\u2028": "a_b_",
@@ -47,17 +37,15 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// FuzzMetric: whatever the names are, PCP allows what comes out.
-func FuzzMetric(f *testing.F) {
-	f.Add("DDS/a/b", "%c")
-	f.Add("DDS//\xff", "")
-	f.Fuzz(func(t *testing.T, path, stat string) {
-		name := Metric(path, stat)
-		if err := pmns.CheckName(name + Suffix(path)); err != nil {
-			t.Error(err)
-		}
-		if err := pmns.CheckName(name); err != nil {
-			t.Error(err)
+// FuzzPart: whatever a name is, PCP allows what comes out.
+func FuzzPart(f *testing.F) {
+	f.Add("%c")
+	f.Add("\xff")
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, s := range []string{Part(name), Part(name) + Suffix(name)} {
+			if err := pmns.CheckName("dds." + s); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
