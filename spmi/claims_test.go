@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -265,13 +264,17 @@ func TestFiles(t *testing.T) {
 // TestUnmapped: closed suppliers give their address space back when their handles are
 // gone, and not before.
 func TestUnmapped(t *testing.T) {
+	const each = 1000 // contexts, of 704 bytes at the least
 	dir := segments(t)
-	before := ranges(t)
-	for range 100 {
+	before := space(t)
+	for range 300 {
 		v := &bingo{}
-		s, err := spmi.Open(spmi.Options{Dir: dir}, &spmi.Context{Path: "DDS/V/a", Values: v})
+		s, err := spmi.Open(spmi.Options{Dir: dir, Vendor: "DDS/V", Volatile: []*spmi.Context{{Path: "Moretest/X", Values: v}}},
+			context("Moretest"))
 		must(t, err)
-		must(t, s.Err())
+		for i := range each {
+			must(t, s.Add(&spmi.Context{Path: fmt.Sprintf("Moretest/c%d", i), Values: v}))
+		}
 		must(t, s.Close())
 		runtime.GC()
 		v.Problems.Add(7)
@@ -279,31 +282,23 @@ func TestUnmapped(t *testing.T) {
 			t.Fatal("a handle of a closed supplier does not work")
 		}
 	}
-	for deadline := time.Now().Add(30 * time.Second); ranges(t) > before; time.Sleep(time.Millisecond) {
+	const grown = 300 * each * 704 / 2
+	for deadline := time.Now().Add(30 * time.Second); space(t) > before+grown; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d large ranges, at first %d", ranges(t), before)
+			t.Fatalf("%d bytes of address space, at first %d", space(t), before)
 		}
 		runtime.GC()
 	}
 }
 
-// ranges counts the mappings of the size that a segment reserves.
-func ranges(t *testing.T) int {
+// space returns the size of the address space in use.
+func space(t *testing.T) int {
 	t.Helper()
-	maps, err := os.ReadFile("/proc/self/maps")
+	b, err := os.ReadFile("/proc/self/statm")
 	must(t, err)
-	count, size := 0, uint64(ddsseg.MapSize64)
-	if strconv.IntSize == 32 {
-		size = ddsseg.MapSize32
-	}
-	for line := range strings.Lines(string(maps)) {
-		var from, to uint64
-		fmt.Sscanf(line, "%x-%x", &from, &to)
-		if to-from >= size && strings.Contains(line, "rw-p") {
-			count++
-		}
-	}
-	return count
+	var pages int
+	fmt.Sscan(string(b), &pages)
+	return pages * os.Getpagesize()
 }
 
 // TestDescriptors: opening and closing, and failing to open, keeps no file open.

@@ -124,25 +124,31 @@ func (m *writerMap) publish() error {
 }
 
 // end removes the file and puts private memory where it was mapped, since somebody may
-// still store there. The range is given back by free.
+// still store there; that is given back by free.
 func (m *writerMap) end() {
 	os.Remove(m.path) // first, so that it is not found ownerless; the agent may have been quicker
 	if m.base != nil {
-		_, err := unix.MmapPtr(-1, 0, m.base, uintptr(len(m.mem)), unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
-		if err != nil {
-			// The file stays mapped without a name: stores harm nobody, the room is
-			// given back with the process.
-			m.base = nil
-		}
+		unix.MunmapPtr(unsafe.Add(m.base, m.size), uintptr(len(m.mem))-uintptr(m.size))
+		m.mem = m.mem[:m.size]
+		m.forget()
 	}
 	m.f.Close()
 }
 
+func (m *writerMap) forget() {
+	if m.size == 0 {
+		return
+	}
+	// If this fails the file stays mapped without a name: stores harm nobody, and the
+	// room comes back with free.
+	unix.MmapPtr(-1, 0, m.base, uintptr(m.size), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
+}
+
 // free gives the address space back; nothing may point into it any more.
 func (m *writerMap) free() {
-	if m.base != nil {
-		unix.MunmapPtr(m.base, uintptr(len(m.mem)))
+	if m.base != nil && m.size > 0 {
+		unix.MunmapPtr(m.base, uintptr(m.size))
 	}
 }
 
