@@ -95,7 +95,7 @@ static struct cx *take_cx(struct supplier *s, uint32_t record)
 	if (segment_slot(&s->segment, &s->place, s->slots_count, &slot) ||
 	    segment_data(&s->segment, &s->place, r->data_len, &off))
 		return NULL;
-	s->slots_count++;
+	c->number = s->slots_count++;
 	c->slot = slot;
 	c->data_off = off;
 	c->record = record;
@@ -134,6 +134,15 @@ static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t a
 	return c->claimed ? claims_take(&s->place, &path, 1) : 0;
 }
 
+/* Tells readers that a slot has changed, and which, so that they need not look at all. */
+static void count_change(struct supplier *s, const struct cx *c)
+{
+	struct seg_header *h = s->segment.header;
+
+	store_u32(&h->recent[s->changes % SEG_RECENT], c->number + 1);
+	store_u32(&h->changes, ++s->changes);
+}
+
 static void publish(struct supplier *s, struct cx *c, const char *descr, uint32_t asn)
 {
 	struct seg_slot *slot = c->slot;
@@ -150,7 +159,7 @@ static void publish(struct supplier *s, struct cx *c, const char *descr, uint32_
 	store_u32(&slot->active, 1);
 	store_u32(&slot->seq, c->seq += 2);
 	store_u32(&s->segment.header->slots_count, s->slots_count);
-	store_u32(&s->segment.header->changes, ++s->changes);
+	count_change(s, c);
 }
 
 static int enter_new(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
@@ -205,7 +214,7 @@ int context_del(struct supplier *s, char *area)
 	store_u32_first(&c->slot->seq, c->seq + 1);
 	store_u32(&c->slot->active, 0);
 	store_u32(&c->slot->seq, c->seq += 2);
-	store_u32(&s->segment.header->changes, ++s->changes);
+	count_change(s, c);
 	context_leave(s, c);
 	table_remove(&s->table, &c->by_area);
 	if (c->claimed)

@@ -100,15 +100,25 @@ static void write_stat(struct seg_stat *to, const struct SpmiRawStat *from)
 	to->asn = from->asnno;
 }
 
+/* A template's path is a placeholder, but readers want it to be one. */
+static const char *template_path(const char *path)
+{
+	bool ok = check_path(path, bounded_len(path, SI_MAXLNAME)) == 0;
+
+	spmi_ok();
+	return ok ? path : "DDS";
+}
+
 static void write_context(const struct supplier *s, uint32_t index)
 {
 	struct seg_context *to = (struct seg_context *)(s->segment.base + s->contexts_off) + index;
 	struct seg_stat *stats = (struct seg_stat *)(s->segment.base + s->stats_off);
 	const struct record *r = &s->records[index];
 	bool fixed = index < s->fixed;
+	const char *path = fixed ? r->source->path : template_path(r->source->path);
 	uint32_t i;
 
-	memcpy(to->path, r->source->path, sizeof(to->path));
+	memcpy(to->path, path, strlen(path));
 	memcpy(to->descr, r->source->descr, sizeof(to->descr));
 	to->asn = r->source->asnno;
 	to->kind = fixed ? SEG_FIXED : SEG_TEMPLATE;
@@ -144,7 +154,7 @@ int image_write(struct supplier *s, const struct request *r)
 		return err;
 	s->segment.header = (struct seg_header *)s->segment.base;
 	write_header(s, r);
-	s->share = (r->time64 ? share64_write : share_write)(s, r, sizeof(struct seg_header));
+	s->share = (r->time64 ? share64_write : share_write)(s, r);
 	for (i = 0; i < s->fixed + s->inst; i++)
 		write_context(s, i);
 	segment_guard(&s->segment);

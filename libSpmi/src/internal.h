@@ -132,6 +132,7 @@ struct cx { /* a context that exists or, if volatile, has existed */
 	struct entry by_path, by_asn, by_area;
 	struct cx *next_free;
 	struct seg_slot *slot; /* NULL for a fixed one */
+	uint32_t number;       /* of the slot */
 	uint32_t record;       /* of the context, or of the template */
 	uint32_t seq;
 	uint64_t data_off;
@@ -189,9 +190,9 @@ int image_write(struct supplier *s, const struct request *r);
 
 /* share.c: the control area; share64.c: the same for programs with a wider time. */
 uint64_t share_size(void);
-SpmiShare *share_write(const struct supplier *s, const struct request *r, uint64_t at);
+SpmiShare *share_write(const struct supplier *s, const struct request *r);
 uint64_t share64_size(void);
-SpmiShare *share64_write(const struct supplier *s, const struct request *r, uint64_t at);
+SpmiShare *share64_write(const struct supplier *s, const struct request *r);
 
 /* contexts.c: those that come and go. */
 char *context_add(struct supplier *s, uint32_t ix, const char *path, const char *descr, uint32_t asn);

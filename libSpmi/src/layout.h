@@ -15,6 +15,7 @@
 #define SEG_MAJOR 1
 #define SEG_MINOR 0
 #define SEG_LANGUAGE_C 1
+#define SEG_RECENT 32u
 #define SEG_BLOCKS 20
 #define SEG_BLOCK_FIRST 64u /* block k holds SEG_BLOCK_FIRST << k slots */
 
@@ -57,7 +58,8 @@ struct seg_header {
 	uint32_t port_off;
 	uint32_t language;
 	char name[64];
-	char rest[152];
+	uint32_t recent[SEG_RECENT]; /* atomic: of change n, at n modulo the length, slot + 1 */
+	char rest[24];
 };
 
 struct seg_stat {

@@ -5,9 +5,21 @@
 
 #include "internal.h"
 
+/*
+ * On i386 the time stamp of 64-bit words is aligned to 4 bytes only within the control
+ * area. Readers want its words aligned, so the whole area moves.
+ */
+static uint64_t start(void)
+{
+	uint64_t at = sizeof(struct seg_header) + offsetof(SpmiShare, SiShT);
+
+	return sizeof(struct seg_header) + at % sizeof(((SpmiShare *)0)->SiShT.tv_sec);
+}
+
+/* Length, with what is left free before it. */
 uint64_t share_size(void)
 {
-	return sizeof(SpmiShare);
+	return start() - sizeof(struct seg_header) + sizeof(SpmiShare);
 }
 
 /* Tells readers where the fields lie that they use. */
@@ -25,8 +37,9 @@ static void point_to(struct seg_header *h, uint32_t at)
 _Static_assert(sizeof(((SpmiShare *)0)->SiShT.tv_usec) == sizeof(((SpmiShare *)0)->SiShT.tv_sec),
 	       "both words of the time stamp have one width");
 
-SpmiShare *share_write(const struct supplier *s, const struct request *r, uint64_t at)
+SpmiShare *share_write(const struct supplier *s, const struct request *r)
 {
+	uint64_t at = start();
 	SpmiShare *share = (SpmiShare *)(s->segment.base + at);
 
 	share->SiShMajor = SEG_MAJOR;

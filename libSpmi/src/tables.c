@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-enum { MAX_STATS = 1 << 20, MAX_CONTEXTS = 1 << 20, MAX_AREA = 16 << 20 };
+enum { MAX_STATS = 1 << 20, MAX_CONTEXTS = 1 << 20, MAX_AREA = 16 << 20, MAX_TEXT = 1024 };
 
 static int no_memory(void)
 {
@@ -13,9 +13,10 @@ static int no_memory(void)
 static bool size_fits(enum DataType type, unsigned size)
 {
 	switch (type) {
-	case SiFloat: return size == sizeof(float);
-	case SiDouble: return size == sizeof(double);
+	case SiFloat:
+	case SiDouble: return size == sizeof(float) || size == sizeof(double);
 	case SiTimeval: return size == 8 || size == 16;
+	case SiChar: return size >= 1 && size <= MAX_TEXT;
 	default: return size == 1 || size == 2 || size == 4 || size == 8;
 	}
 }

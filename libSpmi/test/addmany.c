@@ -97,6 +97,7 @@ int main(void)
 	CHECK(hear(c.from) == 'a');
 	v = view_segment();
 	CHECK(v.h->changes == MANY && v.h->size <= v.len);
+	CHECK(v.h->recent[(MANY - 1) % SEG_RECENT] == MANY);
 	check_slots(&v, false);
 	tell(c.to, 'd');
 	CHECK(hear(c.from) == 'b');

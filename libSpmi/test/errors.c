@@ -125,7 +125,8 @@ static void statistics(void)
 	REFUSED(s[0].type = (enum DataType)13, SiBadArgument);
 	REFUSED(s[0].size = 3, SiBadArgument);
 	REFUSED(s[0].size = 0, SiBadArgument);
-	REFUSED((s[0].type = SiFloat, s[0].size = 8), SiBadArgument);
+	REFUSED((s[0].type = SiFloat, s[0].size = 2), SiBadArgument);
+	REFUSED((s[0].type = SiChar, s[0].size = 1025), SiBadArgument);
 	REFUSED((s[0].type = SiTimeval, s[0].size = 4), SiBadArgument);
 	REFUSED(s[0].offset = -1, SiBadArgument);
 	REFUSED(s[0].offset = 0x7ffffff0, SiBadArgument);

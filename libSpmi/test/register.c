@@ -52,7 +52,7 @@ static void check_header(struct view *v, pid_t pid)
 	CHECK(h->contexts_count == 6 && h->context_len == 320);
 	CHECK(h->slots_count == 0 && h->slot_len == 320 && h->slot_block[0] == 0 && h->changes == 0);
 	CHECK(h->language == 1 && strcmp(h->name, "hook") == 0);
-	CHECK(h->time_off % 4 == 0 && h->time_word == sizeof(((struct timeval *)0)->tv_sec));
+	CHECK(h->time_off % h->time_word == 0 && h->time_word == sizeof(((struct timeval *)0)->tv_sec));
 	CHECK(h->goaway_len == 4);
 }
 
