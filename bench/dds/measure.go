@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-rtime/rtime/spmi"
+)
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// each returns the nanoseconds that each of n calls takes. What is measured has its
+// own loop, so that a call is not what is measured.
+func each(n int, f func(n int)) float64 {
+	f(n / 10)
+	begin := time.Now()
+	f(n)
+	return float64(time.Since(begin)) / float64(n)
+}
+
+// stores measures the ways to publish a value.
+func (p *programs) stores(t *table) error {
+	var v struct {
+		N spmi.Counter
+		F spmi.Float
+		Q [10]spmi.Quantity `spmi:"-"`
+	}
+	ten := &spmi.Context{Path: "DDS/Bench/Ten"}
+	for i := range v.Q {
+		ten.Stats = append(ten.Stats, spmi.Stat{Name: "s" + strconv.Itoa(i), To: &v.Q[i]})
+	}
+	s, err := spmi.Open(spmi.Options{Dir: p.dir}, &spmi.Context{Path: "DDS/Bench/Values", Values: &v}, ten)
+	if err == nil {
+		defer s.Close()
+		err = s.Err()
+	}
+	if err != nil {
+		return err
+	}
+	const n = 10000000
+	words := make([]uint64, 8)
+	t.add("a plain store", each(n, func(n int) { plainStore(&words[0], n) }))
+	t.add("a plain addition", each(n, func(n int) { plainAdd(&words[0], n) }))
+	t.add("an atomic addition", each(n, func(n int) { atomicAdd(&words[0], n) }))
+	t.add("spmi Set", each(n, func(n int) {
+		for i := range n {
+			v.N.Set(uint64(i))
+		}
+	}))
+	t.add("spmi Add", each(n, func(n int) {
+		for range n {
+			v.N.Add(1)
+		}
+	}))
+	t.add("spmi Float Add", each(n, func(n int) {
+		for range n {
+			v.F.Add(1)
+		}
+	}))
+	t.add("spmi Update of 10", each(n/10, func(n int) {
+		for i := range n {
+			ten.Update(func() {
+				for j := range v.Q {
+					v.Q[j].Set(int64(i))
+				}
+			})
+		}
+	}))
+	return p.others(t)
+}
+
+// others measures the same with what programs use now.
+func (p *programs) others(t *table) error {
+	c, err := p.figures(4, p.mmv, "inc")
+	if err != nil {
+		return err
+	}
+	for i, row := range []string{"a plain store in C", "a plain addition in C", "mmv_inc", "mmv_inc_value"} {
+		t.add(row, c[i])
+	}
+	g, err := p.figures(1, p.speed)
+	if err != nil {
+		return err
+	}
+	t.add("speed counter", g[0])
+	return nil
+}
+
+//go:noinline
+func plainStore(p *uint64, n int) {
+	for i := range n {
+		*p = uint64(i)
+	}
+}
+
+//go:noinline
+func plainAdd(p *uint64, n int) {
+	for range n {
+		*p++
+	}
+}
+
+//go:noinline
+func atomicAdd(p *uint64, n int) {
+	for range n {
+		atomic.AddUint64(p, 1)
+	}
+}
+
+type instance struct {
+	Problems  spmi.Counter
+	Solutions spmi.Counter
+}
+
+// changes measures adding and removing a context while others are there.
+func (p *programs) changes(t *table) error {
+	for _, present := range []int{10, 1000, 100000} {
+		ns, err := p.change(present)
+		if err != nil {
+			return err
+		}
+		t.add(fmt.Sprintf("at %d present", present), ns)
+	}
+	for _, c := range []struct{ present, times int }{{10, 1000}, {1000, 300}, {100000, 5}} {
+		ns, err := p.figures(1, p.mmv, "rewrite", strconv.Itoa(c.present), strconv.Itoa(c.times))
+		if err != nil {
+			return err
+		}
+		t.add(fmt.Sprintf("MMV file of %d", c.present), ns[0])
+	}
+	return nil
+}
+
+func (p *programs) change(present int) (float64, error) {
+	s, err := spmi.Open(spmi.Options{Dir: p.dir, Volatile: []*spmi.Context{{Path: "DDS/Bench/All/ONE", Values: (*instance)(nil)}}},
+		&spmi.Context{Path: "DDS/Bench/All"})
+	if err == nil {
+		defer s.Close()
+		err = s.Err()
+	}
+	keep := make([]*spmi.Context, present)
+	for i := range keep {
+		keep[i] = &spmi.Context{Path: "DDS/Bench/All/c" + strconv.Itoa(i), Values: &instance{}}
+		if err == nil {
+			err = s.Add(keep[i])
+		}
+	}
+	runtime.GC()
+	one := &spmi.Context{Path: "DDS/Bench/All/one", Values: &instance{}}
+	ns := each(100000, func(n int) {
+		for range n {
+			if err == nil {
+				err = s.Add(one)
+			}
+			if err == nil {
+				err = s.Remove(one)
+			}
+		}
+	})
+	runtime.KeepAlive(keep)
+	return ns, err
+}

@@ -1,0 +1,180 @@
+// Package ddsseg is the layout of the shared memory in which a dynamic data supplier
+// keeps its contexts and statistics, with the writing and the reading of it. libSpmi
+// writes the same layout in C; layout.txt holds both to it.
+//
+// A supplier has one file in the segment directory. It holds, in the machine's byte
+// order: a header, tables of statistics and of contexts that do not change once the
+// file is published, data areas, and slots for contexts that come and go. The file
+// grows and never shrinks. Whatever a reader finds in it was written by a stranger.
+package ddsseg
+
+// Directory and file names. A supplier fills a file under the first pattern and then
+// renames it to the second: "UID-PID-RANDOM" and the suffix.
+const (
+	DefaultDir = "/run/rtime/dds"
+	DirEnv     = "RTIME_DDS_DIR" // overrides DefaultDir
+	NewPrefix  = ".new-"
+	Suffix     = ".dds"
+	ClaimsDir  = "claims" // below the segment directory; a file per user, named by uid
+
+	DirMode     = 0o3773
+	ClaimsMode  = 0o1777
+	FileMode    = 0o660
+	ClaimMode   = 0o644
+	MapSize64   = 1 << 30 // address space that a 64-bit writer reserves
+	MapSize32   = 64 << 20
+	AliveOffset = 0 // a write lock on this byte, held for life
+)
+
+// What the header begins with.
+const (
+	Magic = "RTDDSEG1"
+	Order = 0x01020304
+	Major = 1
+	Minor = 0
+)
+
+// States of a segment.
+const (
+	StateBuilding = 0
+	StateReady    = 1
+	StateEnded    = 2
+)
+
+// Languages of writers.
+const (
+	LanguageC  = 1
+	LanguageGo = 2
+)
+
+// Lengths of the structures, and limits on their fields. The text fields count the NUL
+// that ends them.
+const (
+	HeaderLen  = 512
+	StatLen    = 256
+	ContextLen = 320
+	SlotLen    = 320
+
+	NameLen  = 32 // name of a statistic, and of each element of a path
+	PathLen  = 64
+	DescrLen = 64
+
+	SlotBlocks     = 20
+	SlotBlockFirst = 64 // block k holds SlotBlockFirst<<k slots
+)
+
+// Offsets in the header. Words marked atomic change after publication.
+const (
+	HdrMagic         = 0  // [8]byte
+	HdrOrder         = 8  // u32
+	HdrMajor         = 12 // u16
+	HdrMinor         = 14 // u16
+	HdrHeaderLen     = 16 // u32
+	HdrWord          = 20 // u32, size of a pointer at the supplier
+	HdrSize          = 24 // u64 atomic, bytes in use
+	HdrState         = 32 // u32 atomic
+	HdrPID           = 36 // u32, in the supplier's namespace
+	HdrPIDNS         = 40 // u64, inode of that namespace
+	HdrStart         = 48 // u64, field 22 of /proc/self/stat
+	HdrUID           = 56 // u32
+	HdrChanges       = 60 // u32 atomic, one more after every change of slots
+	HdrStatsOff      = 64 // u64
+	HdrStatsCount    = 72 // u32
+	HdrStatLen       = 76 // u32
+	HdrContextsOff   = 80 // u64
+	HdrContextsCount = 88 // u32
+	HdrContextLen    = 92 // u32
+	HdrSlotsCount    = 96 // u32 atomic, one more than the highest slot ever used
+	HdrSlotLen       = 100
+	HdrSlotBlock     = 104 // [SlotBlocks]u64 atomic, 0 while there is none
+	HdrTimeOff       = 264 // u32
+	HdrTimeWord      = 268 // u32, 4 or 8: width of seconds and of microseconds
+	HdrGoAwayOff     = 272 // u32
+	HdrGoAwayLen     = 276 // u32, 1 or 4
+	HdrIntervalOff   = 280 // u32, of a u32 in milliseconds
+	HdrSubscribOff   = 284 // u32, of a u32
+	HdrPortOff       = 288 // u32, of a u16
+	HdrLanguage      = 292 // u32
+	HdrName          = 296 // [64]byte
+)
+
+// Offsets in a statistic's record.
+const (
+	StatName      = 0   // [32]byte
+	StatDescr     = 32  // [64]byte
+	StatMin       = 96  // i64
+	StatMax       = 104 // i64
+	StatValueType = 112 // u32
+	StatDataType  = 116 // u32, as presented
+	StatType      = 120 // u32, as stored
+	StatOffset    = 124 // u32, in the context's data area
+	StatSize      = 128 // u32, bytes stored
+	StatASN       = 132 // u32
+	StatUnits     = 136 // u32, PCP's units word
+	StatFlags     = 140 // u32, 0
+	StatHelpOff   = 144 // u64, 0 for none; the next three likewise
+	StatHelpLen   = 152 // u32
+	StatLabelsLen = 156 // u32, a JSON object
+	StatLabelsOff = 160 // u64
+)
+
+// Offsets in the record of a context. Those of a slot are the same but for three.
+const (
+	CtxPath      = 0   // [64]byte
+	CtxDescr     = 64  // [64]byte
+	CtxASN       = 128 // u32
+	CtxKind      = 132 // u32
+	CtxFirstStat = 136 // u32, index of a record
+	CtxStatCount = 140 // u32
+	CtxDataOff   = 144 // u64, 0 for templates
+	CtxDataLen   = 152 // u32
+	CtxUpdate    = 156 // u32 atomic, odd while several values change together
+	CtxHelpOff   = 160 // u64
+	CtxHelpLen   = 168 // u32
+	CtxLabelsLen = 172 // u32
+	CtxLabelsOff = 176 // u64
+
+	SlotSeq      = 132 // u32 atomic, odd while the slot changes; two more per use
+	SlotTemplate = 136 // u32, index of the context record
+	SlotActive   = 140 // u32 atomic, 1 or 0
+)
+
+// Kinds of contexts.
+const (
+	KindFixed    = 0
+	KindTemplate = 1 // of volatile ones
+)
+
+// Value types of a statistic.
+const (
+	Counter  = 0 // only ever incremented
+	Quantity = 1 // a level
+)
+
+// Data types of a statistic, as the SPMI numbers them.
+const (
+	ULong   = 0
+	Long    = 1
+	UInt    = 2
+	Int     = 3
+	UShort  = 4
+	Short   = 5
+	Char    = 6
+	Addr    = 7
+	Timeval = 8
+	Float   = 9
+	Double  = 10
+	Ptr     = 11
+	Unsign  = 12
+
+	DataTypes = 13
+)
+
+// SlotPlace returns the block that holds slot n, and the slot's index in it.
+func SlotPlace(n uint32) (block int, index uint32) {
+	for n >= SlotBlockFirst<<block {
+		n -= SlotBlockFirst << block
+		block++
+	}
+	return block, n
+}

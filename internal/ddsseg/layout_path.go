@@ -1,0 +1,50 @@
+package ddsseg
+
+import "strings"
+
+// ClaimOffset returns the byte of the claims files that stands for a path: the FNV-1a
+// hash, of which a file offset holds 62 bits.
+func ClaimOffset(path string) int64 {
+	h := uint64(14695981039346656037)
+	for i := range len(path) {
+		h = (h ^ uint64(path[i])) * 1099511628211
+	}
+	return int64(h & (1<<62 - 1))
+}
+
+// ValidName reports whether s may name a statistic or an element of a path: 1 to 31
+// bytes, without control characters and slashes, no blank first or last.
+func ValidName(s string) bool {
+	if s == "" || len(s) >= NameLen || s[0] == ' ' || s[len(s)-1] == ' ' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == 0x7f || c == '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// ValidPath reports whether s may be the path of a context: valid names with slashes
+// between them, 63 bytes at most, the first name DDS.
+func ValidPath(s string) bool {
+	if len(s) >= PathLen {
+		return false
+	}
+	for i, name := range strings.Split(s, "/") {
+		if !ValidName(name) || i == 0 && name != "DDS" {
+			return false
+		}
+	}
+	return true
+}
+
+// Parent returns the path without its last element, "" for a path of one.
+func Parent(path string) string {
+	return path[:max(strings.LastIndexByte(path, '/'), 0)]
+}
+
+// Shared reports whether a valid path is one that all suppliers share and nobody
+// claims: DDS itself, and a vendor's DDS/x. Neither has statistics.
+func Shared(path string) bool { return strings.Count(path, "/") < 2 }

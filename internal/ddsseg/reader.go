@@ -1,0 +1,199 @@
+package ddsseg
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/pcp-rtime/rtime/internal/shm"
+)
+
+// Reasons for which a reader refuses a segment; they come wrapped.
+var (
+	ErrFormat   = errors.New("not a well-formed segment")
+	ErrNotReady = errors.New("not published yet")
+	ErrEnded    = errors.New("ended by its supplier")
+	ErrOwner    = errors.New("not owned by whom it names")
+	ErrLimit    = errors.New("beyond a limit")
+)
+
+// Limits bound what a reader takes from one segment.
+type Limits struct {
+	Size     int64 // of the file in bytes
+	Contexts int   // fixed ones and templates; slots as many again
+	Stats    int   // records, and values of all fixed contexts together
+}
+
+// Info is what a segment's header says for good.
+type Info struct {
+	Name     string // program or base name that the supplier gave; may be empty
+	UID      uint32 // owner of the file
+	PID      uint32 // in the namespace PIDNS
+	PIDNS    uint64
+	Start    uint64 // of the process, in ticks since boot
+	Word     int    // bytes of a pointer
+	Language int    // LanguageC, LanguageGo or another
+}
+
+// Reader reads one supplier's segment. Everything that it returns is a copy, checked
+// and good for ever; Collect reads values. Its methods belong to one goroutine at a
+// time, whatever the supplier does meanwhile. A segment whose file was cut off, or whose
+// words are out of bounds, makes them fail with shm.ErrFault or ErrFormat: it is of no
+// use any more.
+type Reader struct {
+	m        *shm.Map
+	limits   Limits
+	info     Info
+	head     header
+	contexts []Context
+	fixed    int // values of all fixed contexts
+
+	slots   []slotSeen
+	blocks  [SlotBlocks]uint64 // offsets, once known
+	changes uint32             // of the last scan
+	scanned bool
+	later   bool // a slot was changing during the last scan
+	todo    []uint32
+}
+
+// header is the private copy of the header.
+type header [HeaderLen]byte
+
+func (h *header) u16(off int) uint16 { return binary.NativeEndian.Uint16(h[off:]) }
+func (h *header) u32(off int) uint32 { return binary.NativeEndian.Uint32(h[off:]) }
+func (h *header) u64(off int) uint64 { return binary.NativeEndian.Uint64(h[off:]) }
+
+// OpenReader opens and checks the segment at path. It takes what has been published
+// only, and what belongs to the user that it names.
+func OpenReader(path string, l Limits) (*Reader, error) {
+	m, err := shm.Open(path, shm.Options{Min: HeaderLen, Max: l.Size, Write: true})
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{m: m, limits: l}
+	var bad error
+	if err := m.Guard(func() { bad = r.load() }); err != nil {
+		bad = err
+	}
+	if bad != nil {
+		m.Close()
+		return nil, fmt.Errorf("%s: %w", path, bad)
+	}
+	return r, nil
+}
+
+// load copies and checks all that does not change.
+func (r *Reader) load() error {
+	if !r.m.CopyWords(r.head[:], 0) {
+		return bad("no room for a header")
+	}
+	if r.head.u64(HdrSize) > r.m.Len() { // it may have grown just now
+		if err := r.m.Grow(); err != nil {
+			return err
+		}
+	}
+	if err := r.head.check(r.m); err != nil {
+		return err
+	}
+	st, err := r.m.Stat()
+	if err != nil {
+		return err
+	}
+	h := &r.head
+	r.info = Info{UID: st.UID, PID: h.u32(HdrPID), PIDNS: h.u64(HdrPIDNS), Start: h.u64(HdrStart),
+		Word: int(h.u32(HdrWord)), Language: int(h.u32(HdrLanguage))}
+	if h.u32(HdrUID) != st.UID {
+		return fmt.Errorf("%w: user %d, and the file's owner is %d", ErrOwner, h.u32(HdrUID), st.UID)
+	}
+	name, ok := text(h[HdrName : HdrName+PathLen])
+	if !ok {
+		return bad("the name does not end")
+	}
+	r.info.Name = name
+	return r.tables()
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// check looks at the header by itself.
+func (h *header) check(m *shm.Map) error {
+	switch {
+	case string(h[:8]) != Magic:
+		return bad("magic %q", h[:8])
+	case h.u32(HdrOrder) != Order:
+		return bad("byte order %#x", h.u32(HdrOrder))
+	case h.u16(HdrMajor) != Major:
+		return bad("version %d", h.u16(HdrMajor))
+	case h.u32(HdrHeaderLen) != HeaderLen || h.u32(HdrStatLen) != StatLen ||
+		h.u32(HdrContextLen) != ContextLen || h.u32(HdrSlotLen) != SlotLen:
+		return bad("lengths of records %d, %d, %d, %d", h.u32(HdrHeaderLen), h.u32(HdrStatLen), h.u32(HdrContextLen), h.u32(HdrSlotLen))
+	case h.u32(HdrWord) != 4 && h.u32(HdrWord) != 8:
+		return bad("pointers of %d bytes", h.u32(HdrWord))
+	case h.u64(HdrSize) < HeaderLen || h.u64(HdrSize) > m.Len():
+		return bad("%d bytes in use of %d", h.u64(HdrSize), m.Len())
+	}
+	switch state := h.u32(HdrState); state {
+	case StateReady:
+	case StateBuilding:
+		return ErrNotReady
+	case StateEnded:
+		return ErrEnded
+	default:
+		return bad("state %d", state)
+	}
+	return h.checkWords(m)
+}
+
+// checkWords looks at where the words lie that supplier and reader talk through.
+func (h *header) checkWords(m *shm.Map) error {
+	at := func(what string, off, size, count uint64) error {
+		if off%size != 0 || off < HeaderLen || !m.Has(off, size*count) {
+			return bad("%s at offset %d", what, off)
+		}
+		return nil
+	}
+	width, goaway := uint64(h.u32(HdrTimeWord)), uint64(h.u32(HdrGoAwayLen))
+	switch {
+	case width != 4 && width != 8:
+		return bad("times of %d bytes", width)
+	case goaway != 1 && goaway != 4:
+		return bad("a go-away word of %d bytes", goaway)
+	}
+	return errors.Join(at("time stamp", uint64(h.u32(HdrTimeOff)), width, 2), at("go-away word", uint64(h.u32(HdrGoAwayOff)), goaway, 1),
+		at("interval", uint64(h.u32(HdrIntervalOff)), 4, 1), at("subscription", uint64(h.u32(HdrSubscribOff)), 4, 1),
+		at("port", uint64(h.u32(HdrPortOff)), 2, 1))
+}
+
+// Info returns what the header says.
+func (r *Reader) Info() Info { return r.info }
+
+// Contexts returns the fixed contexts and the templates, in the supplier's order.
+func (r *Reader) Contexts() []Context { return r.contexts }
+
+// Values returns how many values the fixed contexts have.
+func (r *Reader) Values() int { return r.fixed }
+
+// Bytes returns how much of the file is mapped.
+func (r *Reader) Bytes() int64 { return int64(r.m.Len()) }
+
+// Alive reports whether the supplier's process lives: the kernel tells by its lock,
+// whatever the process's namespace and whatever became of its number.
+func (r *Reader) Alive() (bool, error) { return r.m.Locked(AliveOffset) }
+
+// Close unmaps the segment.
+func (r *Reader) Close() error { return r.m.Close() }
+
+// text reads a NUL-terminated field.
+func text(field []byte) (string, bool) {
+	n := bytes.IndexByte(field, 0)
+	if n < 0 {
+		return "", false
+	}
+	return string(field[:n]), true
+}
+
+// Is reports whether the file at path is the one that the reader has open.
+func (r *Reader) Is(path string) bool { return r.m.Is(path) }

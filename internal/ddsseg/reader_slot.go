@@ -1,0 +1,204 @@
+package ddsseg
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The list of the latest changes of slots, which lies in the header: change number n
+// (counted from 0, modulo 2^32) stands at index n modulo RecentCount, as the number of
+// the slot plus 1. A supplier writes it before it counts the change; one that does not
+// keep the list leaves it 0.
+const (
+	HdrRecent   = 360 // [RecentCount]u32 atomic
+	RecentCount = 32
+)
+
+// slotSeen is what a reader has seen of a slot.
+type slotSeen struct {
+	seq    uint32
+	active bool // and told of as such
+}
+
+// Volatile is told of changes of volatile contexts.
+type Volatile interface {
+	// Gone tells that the context that was in a slot is gone.
+	Gone(slot uint32)
+	// Came tells of the context that a slot holds now, or why it cannot be read.
+	Came(slot uint32, c *Context, err error)
+}
+
+// Changed reports, at the cost of two loads, whether there is anything for Scan.
+func (r *Reader) Changed() (yes bool, err error) {
+	err = r.m.Guard(func() {
+		now, _ := r.m.Load32(HdrChanges)
+		yes = !r.scanned || r.later || now != r.changes
+	})
+	return yes, err
+}
+
+// Scan looks for volatile contexts that have come and gone since the last Scan, and
+// tells v: first of all that are gone, then of those that came. At most limit slots are
+// dealt with; the rest is left to the next Scan. It returns how many there were. What
+// it costs is the decoding of the slots that changed and, where more than RecentCount did
+// or the supplier keeps no list of them, a load for each slot that was ever used. v must not call the reader.
+func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
+	var bad error
+	if err := r.m.Guard(func() { n, bad = r.scan(v, limit) }); err != nil {
+		return n, err
+	}
+	return n, bad
+}
+
+func (r *Reader) scan(v Volatile, limit int) (int, error) {
+	// The counter is read before the slots: what changes meanwhile is for next time.
+	old, all := r.changes, !r.scanned || r.later
+	r.changes, _ = r.m.Load32(HdrChanges)
+	r.scanned, r.later = true, false
+	if err := r.extend(); err != nil {
+		return 0, err
+	}
+	r.todo = r.todo[:0]
+	if all || !r.recent(old) {
+		r.sweep()
+	}
+	if len(r.todo) > limit {
+		r.todo, r.later = r.todo[:limit], true
+	}
+	for _, i := range r.todo {
+		if r.slots[i].active {
+			r.slots[i].active = false
+			v.Gone(i)
+		}
+	}
+	for _, i := range r.todo {
+		r.came(v, i)
+	}
+	return len(r.todo), nil
+}
+
+// recent finds the slots that changed since the counter was at old in the supplier's
+// list of the latest changes. It returns false where that does not reach back so far,
+// or where the supplier keeps no list.
+func (r *Reader) recent(old uint32) bool {
+	for n := old; n != r.changes; n++ {
+		slot, _ := r.m.Load32(HdrRecent + uint64(n%RecentCount)*4)
+		if slot == 0 || uint64(slot) > uint64(len(r.slots)) || n-old >= RecentCount {
+			return false
+		}
+		if !slices.Contains(r.todo, slot-1) {
+			r.todo = append(r.todo, slot-1)
+		}
+	}
+	// The supplier may have gone on and written over what was read.
+	now, _ := r.m.Load32(HdrChanges)
+	return now-old < RecentCount
+}
+
+// sweep finds the slots that changed by looking at all of them.
+func (r *Reader) sweep() {
+	r.todo = r.todo[:0]
+	for k, first := 0, uint32(0); int(first) < len(r.slots); k++ {
+		count := min(SlotBlockFirst<<k, len(r.slots)-int(first))
+		off := r.blocks[k] + SlotSeq
+		for i := range r.slots[first : int(first)+count] {
+			seq, _ := r.m.Load32(off)
+			if seq != r.slots[int(first)+i].seq {
+				r.todo = append(r.todo, first+uint32(i))
+			}
+			off += SlotLen
+		}
+		first += SlotBlockFirst << k
+	}
+}
+
+// extend takes in slots, and the blocks they lie in, that are new since the last scan.
+func (r *Reader) extend() error {
+	count, _ := r.m.Load32(HdrSlotsCount)
+	if uint64(count) > uint64(r.limits.Contexts) {
+		return fmt.Errorf("%w: %d slots, at most %d", ErrLimit, count, r.limits.Contexts)
+	}
+	for first, k := uint64(0), 0; first < uint64(count); k++ {
+		if r.blocks[k] == 0 {
+			if err := r.block(k); err != nil {
+				return err
+			}
+		}
+		first += SlotBlockFirst << k
+	}
+	if n := int(count) - len(r.slots); n > 0 {
+		r.slots = append(r.slots, make([]slotSeen, n)...)
+	}
+	return nil
+}
+
+// block finds a block of slots. Where it stands does not change any more.
+func (r *Reader) block(k int) error {
+	off, _ := r.m.Load64(HdrSlotBlock + uint64(k)*8)
+	size := uint64(SlotBlockFirst) << k * SlotLen
+	if !r.m.Has(off, size) {
+		if err := r.m.Grow(); err != nil {
+			return err
+		}
+	}
+	if off < HeaderLen || off%8 != 0 || !r.m.Has(off, size) {
+		return bad("block %d of slots at offset %d", k, off)
+	}
+	r.blocks[k] = off
+	return nil
+}
+
+// came reads a slot that has changed.
+func (r *Reader) came(v Volatile, i uint32) {
+	k, index := SlotPlace(i)
+	off := r.blocks[k] + uint64(index)*SlotLen
+	for range tries {
+		before, _ := r.m.Load32(off + SlotSeq)
+		if before&1 != 0 {
+			continue
+		}
+		c, active, err := r.slot(off, before)
+		if after, _ := r.m.Load32(off + SlotSeq); after != before {
+			continue
+		}
+		r.slots[i] = slotSeen{before, active}
+		if active {
+			v.Came(i, c, err)
+		}
+		return
+	}
+	r.later = true
+}
+
+// slot copies a slot's record.
+func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err error) {
+	b := make(record, SlotLen)
+	if !r.m.CopyWords(b, off) {
+		return nil, true, bad("out of bounds")
+	}
+	if active := b.u32(SlotActive); active == 0 {
+		return nil, false, nil
+	}
+	from := b.u32(SlotTemplate)
+	if uint64(from) >= uint64(len(r.contexts)) || !r.contexts[from].Template {
+		return nil, true, bad("template %d of %d contexts", from, len(r.contexts))
+	}
+	c = &Context{From: int(from), Stats: r.contexts[from].Stats}
+	if !r.m.Has(b.u64(CtxDataOff), uint64(b.u32(CtxDataLen))) {
+		if err := r.m.Grow(); err != nil {
+			return nil, true, err
+		}
+	}
+	if err := r.describe(c, b); err != nil {
+		return nil, true, err
+	}
+	if err := r.area(c, b, off); err != nil {
+		return nil, true, err
+	}
+	c.Place.seq, c.Place.use = off+SlotSeq, seq
+	return c, true, nil
+}
+
+// Rewind has the next Scan tell of all volatile contexts anew, as if none had been told
+// of.
+func (r *Reader) Rewind() { r.slots, r.scanned = nil, false }

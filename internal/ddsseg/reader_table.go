@@ -1,0 +1,223 @@
+package ddsseg
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Text that a segment may hold beyond its records, in bytes.
+const (
+	MaxHelp   = 8 << 10
+	MaxLabels = 4 << 10
+)
+
+// Stat is a statistic as its record describes it.
+type Stat struct {
+	Name     string // valid: see ValidName
+	Descr    string // as it is; may hold anything
+	Min, Max int64
+	Counter  bool
+	DataType int // as presented
+	Type     int // as stored
+	Size     int // bytes stored
+	Offset   uint32
+	ASN      uint32
+	Units    uint32 // PCP's units word
+	Help     string // as it is
+	Labels   string // a JSON object, or what claims to be one
+}
+
+// Context is a fixed context, a template, or a volatile context in its slot.
+type Context struct {
+	Path     string // valid: see ValidPath
+	Descr    string // as it is
+	ASN      uint32
+	Template bool   // of volatile contexts; has no values
+	From     int    // index of a volatile context's template in Reader.Contexts, else -1
+	Stats    []Stat // of a volatile context those of its template
+	Help     string // as it is
+	Labels   string // as for Stat
+	Place    Place
+}
+
+// record is the private copy of a record.
+type record []byte
+
+func (b record) u32(off int) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
+func (b record) u64(off int) uint64 { return binary.NativeEndian.Uint64(b[off:]) }
+
+// table checks that a table lies in the file.
+func (r *Reader) table(what string, off uint64, count, size, limit int) error {
+	if count > limit {
+		return fmt.Errorf("%w: %d %s, at most %d", ErrLimit, count, what, limit)
+	}
+	if count > 0 && (off%8 != 0 || off < HeaderLen || !r.m.Has(off, uint64(count)*uint64(size))) {
+		return bad("%d %s at offset %d", count, what, off)
+	}
+	return nil
+}
+
+// tables copies the records of statistics and contexts.
+func (r *Reader) tables() error {
+	h := &r.head
+	statsOff, nstats := h.u64(HdrStatsOff), int(h.u32(HdrStatsCount)&0x7fffffff)
+	ctxOff, ncontexts := h.u64(HdrContextsOff), int(h.u32(HdrContextsCount)&0x7fffffff)
+	if err := r.table("statistics", statsOff, nstats, StatLen, r.limits.Stats); err != nil {
+		return err
+	}
+	if err := r.table("contexts", ctxOff, ncontexts, ContextLen, r.limits.Contexts); err != nil {
+		return err
+	}
+	stats := make([]Stat, nstats)
+	for i := range stats {
+		if err := r.stat(&stats[i], statsOff+uint64(i)*StatLen); err != nil {
+			return fmt.Errorf("statistic %d: %w", i, err)
+		}
+	}
+	r.contexts = make([]Context, ncontexts)
+	values := 0
+	for i := range r.contexts {
+		if err := r.context(&r.contexts[i], ctxOff+uint64(i)*ContextLen, stats); err != nil {
+			return fmt.Errorf("context %d: %w", i, err)
+		}
+		values += len(r.contexts[i].Stats)
+		if values > r.limits.Stats {
+			return fmt.Errorf("%w: more than %d statistics", ErrLimit, r.limits.Stats)
+		}
+		if !r.contexts[i].Template {
+			r.fixed += len(r.contexts[i].Stats)
+		}
+	}
+	return r.unique()
+}
+
+// unique checks that no two fixed contexts have the same path, and no two statistics
+// of a context the same name.
+func (r *Reader) unique() error {
+	paths := make(map[string]bool, len(r.contexts))
+	for i := range r.contexts {
+		c := &r.contexts[i]
+		if !c.Template && paths[c.Path] {
+			return bad("context %q twice", c.Path)
+		}
+		paths[c.Path] = paths[c.Path] || !c.Template
+		names := make(map[string]bool, len(c.Stats))
+		for j := range c.Stats {
+			if names[c.Stats[j].Name] {
+				return bad("statistic %q twice in context %q", c.Stats[j].Name, c.Path)
+			}
+			names[c.Stats[j].Name] = true
+		}
+	}
+	return nil
+}
+
+func (r *Reader) stat(s *Stat, off uint64) error {
+	b := make(record, StatLen)
+	if !r.m.CopyWords(b, off) {
+		return bad("out of bounds")
+	}
+	name, _ := text(b[StatName : StatName+NameLen])
+	descr, ok := text(b[StatDescr : StatDescr+DescrLen])
+	valueType := b.u32(StatValueType)
+	*s = Stat{Name: name, Descr: descr, Min: int64(b.u64(StatMin)), Max: int64(b.u64(StatMax)),
+		Counter: valueType == Counter, DataType: int(b.u32(StatDataType)), Type: int(b.u32(StatType)),
+		Size: int(b.u32(StatSize) & 0x7fffffff), Offset: b.u32(StatOffset), ASN: b.u32(StatASN), Units: b.u32(StatUnits)}
+	switch {
+	case !ValidName(name):
+		return bad("name %q", name)
+	case !ok:
+		return bad("the description of %q does not end", name)
+	case valueType != Counter && valueType != Quantity:
+		return bad("%q has value type %d", name, valueType)
+	case b.u32(StatType) >= DataTypes || b.u32(StatDataType) >= DataTypes:
+		return bad("%q has data types %d and %d", name, b.u32(StatType), b.u32(StatDataType))
+	case s.Field().Op == OpNone:
+		return bad("%q has data type %d and %d bytes", name, s.Type, s.Size)
+	}
+	var err error
+	if s.Help, err = r.extra("help", b.u64(StatHelpOff), b.u32(StatHelpLen), MaxHelp); err != nil {
+		return err
+	}
+	s.Labels, err = r.extra("labels", b.u64(StatLabelsOff), b.u32(StatLabelsLen), MaxLabels)
+	return err
+}
+
+// extra copies a text that lies outside of the records.
+func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, error) {
+	if off == 0 || n == 0 {
+		return "", nil
+	}
+	if n > uint32(limit) {
+		return "", fmt.Errorf("%w: %s of %d bytes, at most %d", ErrLimit, what, n, limit)
+	}
+	b := make([]byte, n)
+	if off < HeaderLen || !r.m.CopyWords(b, off) {
+		return "", bad("%s at offset %d", what, off)
+	}
+	return string(b), nil
+}
+
+func (r *Reader) context(c *Context, off uint64, stats []Stat) error {
+	b := make(record, ContextLen)
+	if !r.m.CopyWords(b, off) {
+		return bad("out of bounds")
+	}
+	kind := b.u32(CtxKind)
+	first, count := uint64(b.u32(CtxFirstStat)), uint64(b.u32(CtxStatCount))
+	if kind != KindFixed && kind != KindTemplate {
+		return bad("kind %d", kind)
+	}
+	if count > uint64(len(stats)) || first > uint64(len(stats))-count {
+		return bad("statistics %d to %d of %d", first, first+count, len(stats))
+	}
+	*c = Context{Template: kind == KindTemplate, From: -1, Stats: stats[first : first+count : first+count]}
+	if err := r.describe(c, b); err != nil {
+		return err
+	}
+	if Shared(c.Path) && count > 0 && kind == KindFixed {
+		return bad("statistics in %q, which is everybody's", c.Path)
+	}
+	if c.Template {
+		return nil
+	}
+	return r.area(c, b, off)
+}
+
+// describe reads what records of contexts and of slots have in common.
+func (r *Reader) describe(c *Context, b record) error {
+	c.Path, _ = text(b[CtxPath : CtxPath+PathLen])
+	var ok bool
+	if c.Descr, ok = text(b[CtxDescr : CtxDescr+DescrLen]); !ok {
+		return bad("the description of %q does not end", c.Path)
+	}
+	if !ValidPath(c.Path) {
+		return bad("path %q", c.Path)
+	}
+	c.ASN = b.u32(CtxASN)
+	var err error
+	if c.Help, err = r.extra("help", b.u64(CtxHelpOff), b.u32(CtxHelpLen), MaxHelp); err != nil {
+		return err
+	}
+	c.Labels, err = r.extra("labels", b.u64(CtxLabelsOff), b.u32(CtxLabelsLen), MaxLabels)
+	return err
+}
+
+// area checks that all values of a context lie in its data area.
+func (r *Reader) area(c *Context, b record, off uint64) error {
+	if len(c.Stats) == 0 {
+		return nil
+	}
+	data, n := b.u64(CtxDataOff), uint64(b.u32(CtxDataLen))
+	if data%8 != 0 || data < HeaderLen || !r.m.Has(data, n) {
+		return bad("data of %q at offset %d, %d bytes", c.Path, data, n)
+	}
+	for i := range c.Stats {
+		s := &c.Stats[i]
+		if uint64(s.Size) > n || uint64(s.Offset) > n-uint64(s.Size) {
+			return bad("statistic %q at %d in %d bytes of data of %q", s.Name, s.Offset, n, c.Path)
+		}
+	}
+	c.Place = Place{data: data, update: off + CtxUpdate}
+	return nil
+}

@@ -1,0 +1,268 @@
+package ddsseg
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
+
+// Op says how a value is read. All but OpText give 64 bits.
+type Op uint8
+
+// The ways to read values.
+const (
+	OpNone   Op = iota // there is none
+	OpU8               // zero-extended
+	OpU16              // zero-extended
+	OpU32              // zero-extended
+	OpI8               // sign-extended, as the next two
+	OpI16              //
+	OpI32              //
+	Op64               // as it is
+	OpFloat            // bits of a float64 of the same value
+	OpDouble           // bits of a float64
+	OpTime32           // a struct timeval of two 32-bit words: microseconds, signed
+	OpTime64           // one of two 64-bit words
+	OpText             // bytes up to a NUL: see Text
+)
+
+// MaxText is the greatest length of a statistic of characters, in bytes.
+const MaxText = 1024
+
+// Field is where in a data area a value lies, and how it is read.
+type Field struct {
+	Off uint32
+	Op  Op
+}
+
+// Signed reports whether the value is a signed integer, where it is one.
+func (s *Stat) Signed() bool {
+	switch s.Type {
+	case Long, Int, Short, Timeval:
+		return true
+	}
+	return false
+}
+
+// Field returns how the statistic is read. What is stored decides, not what the SPMI
+// would present: long and pointers have the size that they have at the supplier. The
+// Op is OpNone where type and size do not go together.
+func (s *Stat) Field() Field { return Field{s.Offset, s.op()} }
+
+func (s *Stat) op() Op {
+	switch s.Type {
+	case Float, Double:
+		switch s.Size {
+		case 4:
+			return OpFloat
+		case 8:
+			return OpDouble
+		}
+		return OpNone
+	case Timeval:
+		switch s.Size {
+		case 8:
+			return OpTime32
+		case 16:
+			return OpTime64
+		}
+		return OpNone
+	case Char:
+		if s.Size > 1 && s.Size <= MaxText {
+			return OpText
+		}
+	}
+	return s.integer()
+}
+
+func (s *Stat) integer() Op {
+	unsigned, signed := OpNone, OpNone
+	switch s.Size {
+	case 1:
+		unsigned, signed = OpU8, OpI8
+	case 2:
+		unsigned, signed = OpU16, OpI16
+	case 4:
+		unsigned, signed = OpU32, OpI32
+	case 8:
+		unsigned, signed = Op64, Op64
+	}
+	switch {
+	case s.Type == Char && s.Size > 1:
+		return OpNone
+	case s.Signed():
+		return signed
+	}
+	return unsigned
+}
+
+// Place is where the values of one context lie. The zero Place has none.
+type Place struct {
+	data   uint64 // offset
+	update uint64 // offset of the word that is odd during an update
+	seq    uint64 // offset of a slot's sequence word, 0 for a fixed context
+	use    uint32 // what the sequence word has to be
+}
+
+// tries bounds how often a reader looks again when a supplier was in the middle of
+// something. A supplier that was stopped or killed there would be waited for in vain.
+const tries = 64
+
+// Collect reads those of the fields that want names by index into out, at the same
+// indices, so that all of them belong together: none of an update, or all of it. It
+// returns false, with out undefined, where the supplier is in the middle of an update
+// or the slot has become another's. The error tells of damage to the file. A field
+// whose Op is OpNone or OpText is passed over.
+func (r *Reader) Collect(a *Place, fields []Field, want []uint16, out []uint64) (ok bool, err error) {
+	if a.data == 0 {
+		return false, nil
+	}
+	err = r.m.Guard(func() { ok = r.collect(a, fields, want, out) })
+	return ok, err
+}
+
+func (r *Reader) collect(a *Place, fields []Field, want []uint16, out []uint64) bool {
+	for range tries {
+		if !a.ours(r) {
+			return false
+		}
+		before, _ := r.m.Load32(a.update)
+		if before&1 != 0 {
+			continue
+		}
+		whole := true
+		for _, i := range want {
+			v, ok := r.value(a.data, fields[i])
+			out[i], whole = v, whole && ok
+		}
+		if after, _ := r.m.Load32(a.update); after == before && whole {
+			return a.ours(r)
+		}
+	}
+	return false
+}
+
+// ours reports whether the area still belongs to the same use of its slot.
+func (a *Place) ours(r *Reader) bool {
+	if a.seq == 0 {
+		return true
+	}
+	now, ok := r.m.Load32(a.seq)
+	return ok && now == a.use
+}
+
+// value reads one field. It fails where a time changes all the while.
+func (r *Reader) value(data uint64, f Field) (v uint64, ok bool) {
+	off := data + uint64(f.Off)
+	switch f.Op {
+	case Op64, OpDouble:
+		if v, ok = r.m.Load64(off); !ok {
+			return r.unaligned(off, 8)
+		}
+		return v, ok
+	case OpU32, OpI32, OpFloat:
+		w, ok := r.m.Load32(off)
+		if v = uint64(w); !ok {
+			v, ok = r.unaligned(off, 4)
+		}
+		return widen(f.Op, v), ok
+	case OpU16, OpI16:
+		w, ok := r.m.Load16(off)
+		if v = uint64(w); !ok {
+			v, ok = r.unaligned(off, 2)
+		}
+		return widen(f.Op, v), ok
+	case OpU8, OpI8:
+		w, ok := r.m.Load8(off)
+		return widen(f.Op, uint64(w)), ok
+	case OpTime32, OpTime64:
+		return r.time(off, f.Op)
+	}
+	return 0, true
+}
+
+func widen(op Op, v uint64) uint64 {
+	switch op {
+	case OpI8:
+		return uint64(int64(int8(v)))
+	case OpI16:
+		return uint64(int64(int16(v)))
+	case OpI32:
+		return uint64(int64(int32(v)))
+	case OpFloat:
+		return math.Float64bits(float64(math.Float32frombits(uint32(v))))
+	}
+	return v
+}
+
+// unaligned reads a member of a packed structure, which no processor stores as a whole.
+func (r *Reader) unaligned(off uint64, n int) (uint64, bool) {
+	var b [8]byte
+	ok := r.m.CopyWords(b[:n], off)
+	switch n {
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b[:])), ok
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b[:])), ok
+	}
+	return binary.NativeEndian.Uint64(b[:]), ok
+}
+
+// time reads a struct timeval twice, since its words are stored one after the other.
+// Only an update keeps a reader from seeing the new seconds with the old microseconds.
+func (r *Reader) time(off uint64, op Op) (uint64, bool) {
+	var b [16]byte
+	width := 8
+	if op == OpTime32 {
+		width = 4
+	}
+	for range tries {
+		var again [16]byte
+		if !r.m.CopyWords(b[:2*width], off) || !r.m.CopyWords(again[:2*width], off) {
+			return 0, false
+		}
+		if b == again {
+			sec, usec := timeval(b[:], width)
+			return uint64(sec*1e6 + usec), usec >= 0 && usec < 1e6 && sec >= -maxSeconds && sec <= maxSeconds
+		}
+	}
+	return 0, false
+}
+
+// maxSeconds is how far from 1970 a time may lie for its microseconds to fit.
+const maxSeconds = math.MaxInt64/1000000 - 1
+
+func timeval(b []byte, width int) (sec, usec int64) {
+	if width == 4 {
+		return int64(int32(binary.NativeEndian.Uint32(b))), int64(int32(binary.NativeEndian.Uint32(b[4:])))
+	}
+	return int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint64(b[8:]))
+}
+
+// Text reads a statistic of characters, up to a NUL or its end, as Collect reads others.
+func (r *Reader) Text(a *Place, s *Stat) (v string, ok bool, err error) {
+	if a.data == 0 || s.op() != OpText {
+		return "", false, nil
+	}
+	b := make([]byte, s.Size)
+	err = r.m.Guard(func() { ok = r.text(a, s, b) })
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return string(b), ok, err
+}
+
+func (r *Reader) text(a *Place, s *Stat, b []byte) bool {
+	for range tries {
+		if !a.ours(r) {
+			return false
+		}
+		before, _ := r.m.Load32(a.update)
+		if before&1 != 0 {
+			continue
+		}
+		whole := r.m.CopyWords(b, a.data+uint64(s.Offset))
+		if after, _ := r.m.Load32(a.update); after == before && whole {
+			return a.ours(r)
+		}
+	}
+	return false
+}

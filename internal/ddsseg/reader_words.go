@@ -1,0 +1,65 @@
+package ddsseg
+
+import "time"
+
+// State returns the state that the supplier has put its segment into.
+func (r *Reader) State() (state uint32, err error) {
+	err = r.m.Guard(func() { state, _ = r.m.Load32(HdrState) })
+	return state, err
+}
+
+// Stamp returns the time stamp of the supplier's last update, in the machine's byte
+// order: the zero time where none was set, or one that cannot be.
+func (r *Reader) Stamp() (t time.Time, err error) {
+	f := Field{Op: OpTime32}
+	if r.head.u32(HdrTimeWord) == 8 {
+		f.Op = OpTime64
+	}
+	err = r.m.Guard(func() {
+		if v, ok := r.value(uint64(r.head.u32(HdrTimeOff)), f); ok && v != 0 {
+			t = time.UnixMicro(int64(v))
+		}
+	})
+	return t, err
+}
+
+// GoAway reports whether the supplier was told to go away.
+func (r *Reader) GoAway() (set bool, err error) {
+	off := uint64(r.head.u32(HdrGoAwayOff))
+	err = r.m.Guard(func() {
+		if r.head.u32(HdrGoAwayLen) == 1 {
+			v, _ := r.m.Load8(off)
+			set = v != 0
+			return
+		}
+		v, _ := r.m.Load32(off)
+		set = v != 0
+	})
+	return set, err
+}
+
+// SetGoAway tells the supplier to go away.
+func (r *Reader) SetGoAway() error {
+	off := uint64(r.head.u32(HdrGoAwayOff))
+	return r.m.Guard(func() {
+		if r.head.u32(HdrGoAwayLen) == 1 {
+			r.m.Store8(off, 1)
+			return
+		}
+		r.m.Store32(off, 1)
+	})
+}
+
+// SetDemand tells the supplier how many of its values are being asked for, and the
+// shortest interval at which somebody asks; 0 where nobody does. It goes in whole
+// milliseconds, 1 at the least.
+func (r *Reader) SetDemand(values uint32, interval time.Duration) error {
+	ms := uint32(min(max(interval.Milliseconds(), 0), 1<<31-1))
+	if interval > 0 && ms == 0 {
+		ms = 1
+	}
+	return r.m.Guard(func() {
+		r.m.Store32(uint64(r.head.u32(HdrIntervalOff)), ms)
+		r.m.Store32(uint64(r.head.u32(HdrSubscribOff)), values)
+	})
+}

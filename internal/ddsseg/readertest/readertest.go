@@ -1,0 +1,313 @@
+// Package readertest makes segments byte by byte, after the layout and not after any
+// writer, so that readers can be tested with segments that no writer would make.
+package readertest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// Stat is a statistic to be.
+type Stat struct {
+	Name, Descr  string
+	Min, Max     int64
+	Quantity     bool
+	Type         uint32
+	Offset, Size uint32
+	ASN, Units   uint32
+	Help, Labels string
+}
+
+// Context is a fixed context or template to be. Len is that of its data, 0 for what its
+// statistics need.
+type Context struct {
+	Path, Descr  string
+	ASN          uint32
+	Template     bool
+	Stats        []Stat
+	Len          uint32
+	Help, Labels string
+}
+
+// Segment is a segment in memory, or in a file that is mapped.
+type Segment struct {
+	t    testing.TB
+	B    []byte // all of it; the file's own memory once published
+	path string
+	file *os.File
+
+	contexts []Context
+	Data     []uint64 // offset of each context's data
+	Slots    uint32
+	Recent   bool   // keep the list of the latest changes
+	next     uint64 // free room
+}
+
+// Offsets that this package chose for the words that supplier and agent talk through.
+const (
+	TimeOff     = 512 // two 64-bit words
+	GoAwayOff   = 528
+	IntervalOff = 532
+	SubscribOff = 536
+	PortOff     = 540
+	tablesOff   = 576
+	DefaultSize = 256 << 10
+)
+
+// New builds a segment of a size in bytes, 0 for DefaultSize, with everything in its
+// place, time stamp included.
+func New(t testing.TB, name string, size int, contexts ...Context) *Segment {
+	t.Helper()
+	if size == 0 {
+		size = DefaultSize
+	}
+	s := &Segment{t: t, B: make([]byte, size), contexts: contexts, next: tablesOff}
+	copy(s.B, ddsseg.Magic)
+	for off, v := range map[int]uint32{
+		ddsseg.HdrOrder: ddsseg.Order, ddsseg.HdrHeaderLen: ddsseg.HeaderLen, ddsseg.HdrWord: 8,
+		ddsseg.HdrState: ddsseg.StateReady, ddsseg.HdrPID: uint32(os.Getpid()), ddsseg.HdrUID: uint32(os.Getuid()),
+		ddsseg.HdrStatLen: ddsseg.StatLen, ddsseg.HdrContextLen: ddsseg.ContextLen, ddsseg.HdrSlotLen: ddsseg.SlotLen,
+		ddsseg.HdrTimeOff: TimeOff, ddsseg.HdrTimeWord: 8, ddsseg.HdrGoAwayOff: GoAwayOff, ddsseg.HdrGoAwayLen: 4,
+		ddsseg.HdrIntervalOff: IntervalOff, ddsseg.HdrSubscribOff: SubscribOff, ddsseg.HdrPortOff: PortOff,
+		ddsseg.HdrLanguage: ddsseg.LanguageGo,
+	} {
+		s.Put32(uint64(off), v)
+	}
+	binary.NativeEndian.PutUint16(s.B[ddsseg.HdrMajor:], ddsseg.Major)
+	s.Put64(ddsseg.HdrSize, uint64(size))
+	copy(s.B[ddsseg.HdrName:], name)
+	s.Stamp(time.Now())
+	s.tables()
+	return s
+}
+
+func (s *Segment) tables() {
+	nstats := 0
+	for _, c := range s.contexts {
+		nstats += len(c.Stats)
+	}
+	stats := s.Room(uint64(nstats) * ddsseg.StatLen)
+	table := s.Room(uint64(len(s.contexts)) * ddsseg.ContextLen)
+	s.Put64(ddsseg.HdrStatsOff, stats)
+	s.Put32(ddsseg.HdrStatsCount, uint32(nstats))
+	s.Put64(ddsseg.HdrContextsOff, table)
+	s.Put32(ddsseg.HdrContextsCount, uint32(len(s.contexts)))
+	first := uint32(0)
+	for i, c := range s.contexts {
+		for j, st := range c.Stats {
+			s.stat(stats+uint64(first+uint32(j))*ddsseg.StatLen, st)
+		}
+		off := table + uint64(i)*ddsseg.ContextLen
+		kind := uint32(ddsseg.KindFixed)
+		if c.Template {
+			kind = ddsseg.KindTemplate
+		}
+		s.Put32(off+ddsseg.CtxKind, kind)
+		s.Put32(off+ddsseg.CtxFirstStat, first)
+		s.Put32(off+ddsseg.CtxStatCount, uint32(len(c.Stats)))
+		s.describe(off, c)
+		s.Data = append(s.Data, 0)
+		if !c.Template {
+			s.Data[i] = s.data(off, c)
+		}
+		first += uint32(len(c.Stats))
+	}
+}
+
+func (s *Segment) describe(off uint64, c Context) {
+	copy(s.B[off+ddsseg.CtxPath:][:ddsseg.PathLen-1], c.Path)
+	copy(s.B[off+ddsseg.CtxDescr:][:ddsseg.DescrLen-1], c.Descr)
+	s.Put32(off+ddsseg.CtxASN, c.ASN)
+	s.text(off+ddsseg.CtxHelpOff, off+ddsseg.CtxHelpLen, c.Help)
+	s.text(off+ddsseg.CtxLabelsOff, off+ddsseg.CtxLabelsLen, c.Labels)
+}
+
+// data gives a context its data area.
+func (s *Segment) data(off uint64, c Context) uint64 {
+	n := c.Len
+	for _, st := range c.Stats {
+		if c.Len == 0 {
+			n = max(n, st.Offset+st.Size)
+		}
+	}
+	data := s.Room(uint64(n))
+	s.Put64(off+ddsseg.CtxDataOff, data)
+	s.Put32(off+ddsseg.CtxDataLen, n)
+	return data
+}
+
+func (s *Segment) stat(off uint64, st Stat) {
+	copy(s.B[off+ddsseg.StatName:][:ddsseg.NameLen-1], st.Name)
+	copy(s.B[off+ddsseg.StatDescr:][:ddsseg.DescrLen-1], st.Descr)
+	s.Put64(off+ddsseg.StatMin, uint64(st.Min))
+	s.Put64(off+ddsseg.StatMax, uint64(st.Max))
+	valueType := uint32(ddsseg.Counter)
+	if st.Quantity {
+		valueType = ddsseg.Quantity
+	}
+	s.Put32(off+ddsseg.StatValueType, valueType)
+	s.Put32(off+ddsseg.StatDataType, ddsseg.Long)
+	s.Put32(off+ddsseg.StatType, st.Type)
+	s.Put32(off+ddsseg.StatOffset, st.Offset)
+	s.Put32(off+ddsseg.StatSize, st.Size)
+	s.Put32(off+ddsseg.StatASN, st.ASN)
+	s.Put32(off+ddsseg.StatUnits, st.Units)
+	s.text(off+ddsseg.StatHelpOff, off+ddsseg.StatHelpLen, st.Help)
+	s.text(off+ddsseg.StatLabelsOff, off+ddsseg.StatLabelsLen, st.Labels)
+}
+
+func (s *Segment) text(off, length uint64, text string) {
+	if text == "" {
+		return
+	}
+	at := s.Room(uint64(len(text)))
+	copy(s.B[at:], text)
+	s.Put64(off, at)
+	s.Put32(length, uint32(len(text)))
+}
+
+// Room sets n bytes aside.
+func (s *Segment) Room(n uint64) uint64 {
+	s.t.Helper()
+	at := s.next
+	s.next = (s.next + n + 7) &^ 7
+	if s.next > uint64(len(s.B)) {
+		s.t.Fatalf("a segment of %d bytes has no room for %d at %d", len(s.B), n, at)
+	}
+	return at
+}
+
+// Put32 and Put64 store words, and Get32 reads one.
+func (s *Segment) Put32(off uint64, v uint32) { binary.NativeEndian.PutUint32(s.B[off:], v) }
+func (s *Segment) Put64(off uint64, v uint64) { binary.NativeEndian.PutUint64(s.B[off:], v) }
+func (s *Segment) Get32(off uint64) uint32    { return binary.NativeEndian.Uint32(s.B[off:]) }
+func (s *Segment) get64(off uint64) uint64    { return binary.NativeEndian.Uint64(s.B[off:]) }
+
+// Stamp sets the time stamp.
+func (s *Segment) Stamp(t time.Time) {
+	s.Put64(TimeOff, uint64(t.Unix()))
+	s.Put64(TimeOff+8, uint64(t.Nanosecond()/1000))
+}
+
+// SlotOff returns the offset of a slot, whose block is made if it is not there.
+func (s *Segment) SlotOff(n uint32) uint64 {
+	s.t.Helper()
+	k, index := ddsseg.SlotPlace(n)
+	at := uint64(ddsseg.HdrSlotBlock + k*8)
+	if s.get64(at) == 0 {
+		s.Put64(at, s.Room(ddsseg.SlotBlockFirst<<k*ddsseg.SlotLen))
+	}
+	return s.get64(at) + uint64(index)*ddsseg.SlotLen
+}
+
+// Add puts a volatile context into a slot and returns where its data are.
+func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...func(off uint64)) uint64 {
+	s.t.Helper()
+	off := s.SlotOff(slot)
+	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	clear(s.B[off : off+ddsseg.DescrLen+ddsseg.PathLen])
+	c := s.contexts[template]
+	c.Path, c.Descr, c.Help, c.Labels = path, descr, "", ""
+	s.describe(off, c)
+	data := s.data(off, c)
+	s.Put32(off+ddsseg.SlotTemplate, uint32(template))
+	s.Put32(off+ddsseg.SlotActive, 1)
+	for _, f := range mend {
+		f(off)
+	}
+	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	s.Slots = max(s.Slots, slot+1)
+	s.Put32(ddsseg.HdrSlotsCount, s.Slots)
+	s.Count(slot)
+	return data
+}
+
+// Delete takes the context in a slot away.
+func (s *Segment) Delete(slot uint32) {
+	off := s.SlotOff(slot)
+	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	s.Put32(off+ddsseg.SlotActive, 0)
+	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	s.Count(slot)
+}
+
+// Count counts a change of a slot.
+func (s *Segment) Count(slot uint32) {
+	n := s.Get32(ddsseg.HdrChanges)
+	if s.Recent {
+		s.Put32(ddsseg.HdrRecent+uint64(n%ddsseg.RecentCount)*4, slot+1)
+	}
+	s.Put32(ddsseg.HdrChanges, n+1)
+}
+
+// Publish writes the segment into a folder, as a supplier does, and maps it: B is from
+// then on what readers see. uid is the owner, -1 for the test's own user. The lock that
+// says that the supplier lives is held until Die or End. It returns the path.
+func (s *Segment) Publish(dir string, uid int) string {
+	s.t.Helper()
+	if uid < 0 {
+		uid = os.Getuid()
+	} else {
+		s.Put32(ddsseg.HdrUID, uint32(uid))
+	}
+	name := fmt.Sprintf("%d-%d-%x", uid, os.Getpid(), time.Now().UnixNano())
+	hidden := filepath.Join(dir, ddsseg.NewPrefix+name)
+	s.check(os.WriteFile(hidden, s.B, 0o660))
+	s.check(os.Chmod(hidden, 0o660))
+	s.check(os.Chown(hidden, uid, -1))
+	f, err := os.OpenFile(hidden, os.O_RDWR, 0)
+	s.check(err)
+	s.file = f
+	s.check(unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: ddsseg.AliveOffset, Len: 1}))
+	// A mapping keeps the description open that it was made of, and so a lock of it.
+	m, err := os.OpenFile(hidden, os.O_RDWR, 0)
+	s.check(err)
+	defer m.Close()
+	s.B, err = unix.Mmap(int(m.Fd()), 0, len(s.B), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	s.check(err)
+	s.path = filepath.Join(dir, name+ddsseg.Suffix)
+	s.check(os.Rename(hidden, s.path))
+	s.t.Cleanup(func() {
+		s.Die()
+		_ = unix.Munmap(s.B)
+	})
+	return s.path
+}
+
+func (s *Segment) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Die does what the kernel does when the supplier is killed: the file stays, unlocked.
+func (s *Segment) Die() { s.file.Close() }
+
+// End does what a supplier does when it ends.
+func (s *Segment) End() {
+	s.Put32(ddsseg.HdrState, ddsseg.StateEnded)
+	_ = os.Remove(s.path) // the agent may have been faster
+	s.Die()
+}
+
+// Truncate cuts the file off under all mappings. B must not be touched any more.
+func (s *Segment) Truncate(size int64) { s.check(s.file.Truncate(size)) }
+
+// ContextOff returns the offset of a context's record.
+func (s *Segment) ContextOff(i int) uint64 {
+	return s.get64(ddsseg.HdrContextsOff) + uint64(i)*ddsseg.ContextLen
+}
+
+// StatOff returns the offset of a statistic's record.
+func (s *Segment) StatOff(i int) uint64 {
+	return s.get64(ddsseg.HdrStatsOff) + uint64(i)*ddsseg.StatLen
+}

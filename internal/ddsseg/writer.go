@@ -1,0 +1,332 @@
+package ddsseg
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// ErrNoRoom says that a segment cannot grow: the file system, the address space or a
+// limit of the process is used up. It wraps the cause.
+var ErrNoRoom = errors.New("no room for a supplier's segment")
+
+// ClaimedError says that another supplier has the path.
+type ClaimedError struct{ Path string }
+
+func (e *ClaimedError) Error() string { return e.Path + " belongs to another supplier" }
+
+// StatDecl is what a statistic's record holds. The texts fit their fields, the values
+// what the layout says of them: a Writer does not check.
+type StatDecl struct {
+	Name, Descr    string
+	Min, Max       int64
+	ValueType      uint32
+	DataType, Type uint32
+	Offset, Size   uint32
+	ASN, Units     uint32
+	Help, Labels   string
+}
+
+// ContextDecl is what the record of a context holds. A volatile one has the statistics
+// and the data length of its template and leaves them out.
+type ContextDecl struct {
+	Path, Descr  string
+	ASN          uint32
+	Template     bool
+	Stats        []StatDecl
+	DataLen      uint32
+	Help, Labels string
+}
+
+// Area is where a context keeps its values: whole 64-bit words, and the word that is
+// odd while several of them change together. It stays where it is until Writer.Free.
+type Area struct {
+	Words  []uint64
+	Update *uint32
+}
+
+// Writer writes a segment. Its methods may be called by several goroutines at once.
+type Writer struct {
+	mu     sync.Mutex
+	m      *writerMap
+	claims *claims
+	mine   map[string]bool // paths that are claimed
+	ended  bool
+
+	line  Line
+	end   uint64         // bytes in use
+	pools [64]([]uint64) // free blocks of 1<<k bytes
+	slots []uint32       // free slots
+	used  uint32         // slots ever used
+	block [SlotBlocks]uint64
+	fixed []Area
+	decls []ContextDecl
+}
+
+// shareLen is the size of the line that holds what both sides write while the supplier
+// lives: time, go away, interval, subscriptions and port.
+const (
+	shareLen      = 64
+	shareTime     = 0
+	shareGoAway   = 16
+	shareInterval = 20
+	shareSubscrib = 24
+	sharePort     = 28
+)
+
+// CreateWriter makes, fills and publishes a segment in dir, claiming the paths first.
+// A *ClaimedError says that one of them is taken; every other error that the directory
+// or the system does not allow a segment. Nothing is left behind then.
+func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Writer, error) {
+	c, err := openClaims(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{claims: c, mine: map[string]bool{}, decls: contexts}
+	if err := w.Claim(claim...); err != nil {
+		c.close()
+		return nil, err
+	}
+	if w.m, err = newWriterMap(dir); err == nil {
+		if err = w.fill(name); err == nil {
+			err = w.m.publish()
+		}
+		if err != nil {
+			w.m.end()
+			w.m.free()
+		}
+	}
+	if err != nil {
+		w.Release(claim...)
+		c.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// fill writes all that stands when the segment is published.
+func (w *Writer) fill(name string) error {
+	stats := 0
+	for _, c := range w.decls {
+		stats += len(c.Stats)
+	}
+	statsOff := uint64(HeaderLen)
+	contextsOff := statsOff + uint64(stats)*StatLen
+	share := contextsOff + uint64(len(w.decls))*ContextLen
+	if err := w.reserve(share + shareLen); err != nil {
+		return err
+	}
+	w.header(name, share)
+	w.line = Line{w.at(share)}
+	w.put64(HdrStatsOff, statsOff)
+	w.put32(HdrStatsCount, uint32(stats))
+	w.put64(HdrContextsOff, contextsOff)
+	w.put32(HdrContextsCount, uint32(len(w.decls)))
+	w.line.Stamp(time.Now())
+	first := uint32(0)
+	for i, c := range w.decls {
+		if err := w.context(contextsOff+uint64(i)*ContextLen, c, first); err != nil {
+			return err
+		}
+		for _, s := range c.Stats {
+			if err := w.stat(statsOff+uint64(first)*StatLen, s); err != nil {
+				return err
+			}
+			first++
+		}
+	}
+	atomic.StoreUint32(w.at32(HdrState), StateReady)
+	return nil
+}
+
+func (w *Writer) header(name string, share uint64) {
+	copy(w.m.mem[HdrMagic:], Magic)
+	w.put32(HdrOrder, Order)
+	*(*uint16)(w.at(HdrMajor)) = Major
+	*(*uint16)(w.at(HdrMinor)) = Minor
+	w.put32(HdrHeaderLen, HeaderLen)
+	w.put32(HdrWord, uint32(unsafe.Sizeof(uintptr(0))))
+	w.put32(HdrStatLen, StatLen)
+	w.put32(HdrContextLen, ContextLen)
+	w.put32(HdrSlotLen, SlotLen)
+	pidns, start := identity()
+	w.put32(HdrPID, uint32(os.Getpid()))
+	w.put64(HdrPIDNS, pidns)
+	w.put64(HdrStart, start)
+	w.put32(HdrUID, uint32(os.Geteuid()))
+	w.put32(HdrTimeOff, uint32(share+shareTime))
+	w.put32(HdrTimeWord, 8)
+	w.put32(HdrGoAwayOff, uint32(share+shareGoAway))
+	w.put32(HdrGoAwayLen, 4)
+	w.put32(HdrIntervalOff, uint32(share+shareInterval))
+	w.put32(HdrSubscribOff, uint32(share+shareSubscrib))
+	w.put32(HdrPortOff, uint32(share+sharePort))
+	w.put32(HdrLanguage, LanguageGo)
+	w.text(HdrName, PathLen, name)
+}
+
+func (w *Writer) stat(off uint64, s StatDecl) error {
+	w.text(off+StatName, NameLen, s.Name)
+	w.text(off+StatDescr, DescrLen, s.Descr)
+	w.put64(off+StatMin, uint64(s.Min))
+	w.put64(off+StatMax, uint64(s.Max))
+	w.put32(off+StatValueType, s.ValueType)
+	w.put32(off+StatDataType, s.DataType)
+	w.put32(off+StatType, s.Type)
+	w.put32(off+StatOffset, s.Offset)
+	w.put32(off+StatSize, s.Size)
+	w.put32(off+StatASN, s.ASN)
+	w.put32(off+StatUnits, s.Units)
+	return errors.Join(
+		w.long(off+StatHelpOff, off+StatHelpLen, s.Help),
+		w.long(off+StatLabelsOff, off+StatLabelsLen, s.Labels))
+}
+
+// context writes a record and, but for a template, makes the area of its values.
+func (w *Writer) context(off uint64, c ContextDecl, first uint32) error {
+	w.text(off+CtxPath, PathLen, c.Path)
+	w.text(off+CtxDescr, DescrLen, c.Descr)
+	w.put32(off+CtxASN, c.ASN)
+	w.put32(off+CtxFirstStat, first)
+	w.put32(off+CtxStatCount, uint32(len(c.Stats)))
+	w.put32(off+CtxDataLen, c.DataLen)
+	area := Area{Update: w.at32(off + CtxUpdate)}
+	if c.Template {
+		w.put32(off+CtxKind, KindTemplate)
+	} else if c.DataLen > 0 {
+		data, err := w.alloc(uint64(c.DataLen))
+		if err != nil {
+			return err
+		}
+		w.put64(off+CtxDataOff, data)
+		area.Words = w.words(data, c.DataLen)
+	}
+	w.fixed = append(w.fixed, area)
+	return errors.Join(
+		w.long(off+CtxHelpOff, off+CtxHelpLen, c.Help),
+		w.long(off+CtxLabelsOff, off+CtxLabelsLen, c.Labels))
+}
+
+// text writes a string that ends with NUL within a field of n bytes.
+func (w *Writer) text(off uint64, n int, s string) {
+	copy(w.m.mem[off:off+uint64(n)-1], s)
+}
+
+// long writes a text of any length to a place of its own.
+func (w *Writer) long(off, length uint64, s string) error {
+	if s == "" {
+		return nil
+	}
+	at, err := w.alloc(uint64(len(s)))
+	if err != nil {
+		return err
+	}
+	copy(w.m.mem[at:], s)
+	w.put64(off, at)
+	w.put32(length, uint32(len(s)))
+	return nil
+}
+
+func (w *Writer) at(off uint64) unsafe.Pointer { return unsafe.Pointer(&w.m.mem[off]) }
+func (w *Writer) at32(off uint64) *uint32      { return (*uint32)(w.at(off)) }
+func (w *Writer) at64(off uint64) *uint64      { return (*uint64)(w.at(off)) }
+func (w *Writer) put32(off uint64, v uint32)   { atomic.StoreUint32(w.at32(off), v) }
+func (w *Writer) put64(off uint64, v uint64)   { atomic.StoreUint64(w.at64(off), v) }
+func (w *Writer) words(off uint64, n uint32) []uint64 {
+	return unsafe.Slice(w.at64(off), (n+7)/8)
+}
+
+// Fixed returns the area of the i-th context that the writer was created with.
+func (w *Writer) Fixed(i int) Area { return w.fixed[i] }
+
+// Line returns what both sides write.
+func (w *Writer) Line() Line { return w.line }
+
+// Line is the part of a segment that both sides write while the supplier lives.
+type Line struct{ p unsafe.Pointer }
+
+// NewLine returns a line in private memory.
+func NewLine() Line { return Line{unsafe.Pointer(new([shareLen / 8]uint64))} }
+
+// Stamp sets the time. A reader may see the seconds of one stamp with the microseconds
+// of another, which is at most a second off.
+func (l Line) Stamp(t time.Time) {
+	atomic.StoreInt64((*int64)(l.p), t.Unix())
+	atomic.StoreInt64((*int64)(unsafe.Add(l.p, shareTime+8)), int64(t.Nanosecond()/1000))
+}
+
+// GoAway reports whether a reader told the supplier to go.
+func (l Line) GoAway() bool { return atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareGoAway))) != 0 }
+
+// Interval returns the shortest interval at which somebody asks, 0 if none is known.
+func (l Line) Interval() time.Duration {
+	return time.Duration(atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareInterval)))) * time.Millisecond
+}
+
+// Subscribed returns the number of values that are asked for.
+func (l Line) Subscribed() int {
+	return int(atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareSubscrib))))
+}
+
+// Claim claims all the paths or none.
+func (w *Writer) Claim(paths ...string) error {
+	err := w.claims.claim(paths...)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, path := range paths {
+			w.mine[path] = true
+		}
+	}
+	return err
+}
+
+// Release gives paths up.
+func (w *Writer) Release(paths ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, path := range paths {
+		if w.mine[path] {
+			delete(w.mine, path)
+			w.claims.release(path)
+		}
+	}
+}
+
+// Taken reports whether any supplier whose segments lie in dir claims the path. An error
+// says that there is no telling.
+func Taken(dir, path string) (bool, error) {
+	c, err := openClaims(dir)
+	if err != nil {
+		return false, err
+	}
+	defer c.close()
+	return c.taken(path), nil
+}
+
+// End withdraws the segment and gives up what it claims. Areas may be stored into
+// until Unmap; it goes nowhere.
+func (w *Writer) End() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	w.ended = true
+	w.put32(HdrState, StateEnded)
+	w.m.end()
+	w.claims.release(slices.Collect(maps.Keys(w.mine))...)
+	w.claims.close()
+}
+
+// Unmap ends the segment and gives the address space back. Nothing may touch an area
+// after it.
+func (w *Writer) Unmap() {
+	w.End()
+	w.m.free()
+}

@@ -1,0 +1,198 @@
+package ddsseg
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// claims is this process's file of claims in one directory. The kernel drops all of a
+// process's locks on a file when the process closes any descriptor of it, and lets a
+// process have a lock twice: so the suppliers of a process share one descriptor, and
+// what each holds is kept here.
+type claims struct {
+	dir  string
+	id   claimsID
+	f    *os.File
+	refs int
+	held map[string]bool
+}
+
+type claimsID struct {
+	dev, ino uint64
+	uid      int
+}
+
+var (
+	claimsMutex sync.Mutex // guards claimsOpen and what is in it
+	claimsOpen  = map[claimsID]*claims{}
+)
+
+// openClaims opens, or makes, the file of this user's claims below the segment
+// directory.
+func openClaims(segments string) (*claims, error) {
+	dir := filepath.Join(segments, ClaimsDir)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	id := claimsID{uint64(st.Dev), st.Ino, os.Geteuid()}
+	claimsMutex.Lock()
+	defer claimsMutex.Unlock()
+	c := claimsOpen[id]
+	if c == nil {
+		f, err := openOwnClaims(filepath.Join(dir, strconv.Itoa(id.uid)), id.uid)
+		if err != nil {
+			return nil, err
+		}
+		c = &claims{dir: dir, id: id, f: f, held: map[string]bool{}}
+		claimsOpen[id] = c
+	}
+	c.refs++
+	return c, nil
+}
+
+func openOwnClaims(path string, uid int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, ClaimMode)
+	if err != nil {
+		return nil, err
+	}
+	if !ownRegular(f, uid) {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a file of user %d", path, uid)
+	}
+	// The process's umask may have hidden it from the other users. If it cannot be
+	// shown, they cannot see its claims: no harm to this one.
+	f.Chmod(ClaimMode)
+	return f, nil
+}
+
+func ownRegular(f *os.File, uid int) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid) == uid
+}
+
+// close ends the use of the claims; the last one's closes the file and so drops all.
+func (c *claims) close() {
+	claimsMutex.Lock()
+	defer claimsMutex.Unlock()
+	c.refs--
+	if c.refs == 0 {
+		c.f.Close()
+		delete(claimsOpen, c.id)
+	}
+}
+
+// claim claims all the paths or none. ErrClaimed with the path says that another
+// living supplier has one.
+func (c *claims) claim(paths ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	claimsMutex.Lock()
+	defer claimsMutex.Unlock()
+	for tries := 0; ; tries++ {
+		again, err := c.try(paths)
+		// Two users' suppliers that test at once see each other: one of them is to
+		// come first in the end.
+		if err == nil || !again || tries == 4 {
+			return err
+		}
+		time.Sleep(time.Duration(1+rand.IntN(19)) * time.Millisecond)
+	}
+}
+
+// try claims in the own file and then looks into the others'; again reports that the
+// conflict is with another user.
+func (c *claims) try(paths []string) (again bool, err error) {
+	var mine []string
+	for _, path := range paths {
+		if c.held[path] || !c.lock(path) {
+			c.drop(mine)
+			return false, &ClaimedError{path}
+		}
+		c.held[path] = true
+		mine = append(mine, path)
+	}
+	if path := c.conflict(paths); path != "" {
+		c.drop(mine)
+		return true, &ClaimedError{path}
+	}
+	return false, nil
+}
+
+// lock locks a path in the own file. Another's lock that is no claim, such as the read
+// lock of somebody who wants to be in the way, keeps it from being locked but not from
+// being used.
+func (c *claims) lock(path string) bool {
+	return setLock(c.f, unix.F_SETLK, ClaimOffset(path)) == nil || !claimed(c.f, path)
+}
+
+// conflict returns the first of the paths that a process of another user claims.
+func (c *claims) conflict(paths []string) string {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		uid, err := strconv.Atoi(e.Name())
+		if err != nil || uid == c.id.uid || claimsOpen[claimsID{c.id.dev, c.id.ino, uid}] != nil {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(c.dir, e.Name()), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		if ownRegular(f, uid) {
+			for _, path := range paths {
+				if claimed(f, path) {
+					f.Close()
+					return path
+				}
+			}
+		}
+		f.Close()
+	}
+	return ""
+}
+
+// claimed reports whether another process holds a claim on the path in f: a write
+// lock of that one byte.
+func claimed(f *os.File, path string) bool {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
+	return unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) == nil && l.Type == unix.F_WRLCK && l.Len == 1
+}
+
+// taken reports whether any supplier, of this process or another, claims the path.
+func (c *claims) taken(path string) bool {
+	claimsMutex.Lock()
+	defer claimsMutex.Unlock()
+	return c.held[path] || claimed(c.f, path) || c.conflict([]string{path}) != ""
+}
+
+// release gives paths up.
+func (c *claims) release(paths ...string) {
+	claimsMutex.Lock()
+	defer claimsMutex.Unlock()
+	c.drop(paths)
+}
+
+func (c *claims) drop(paths []string) {
+	for _, path := range paths {
+		l := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
+		unix.FcntlFlock(c.f.Fd(), unix.F_SETLK, &l)
+		delete(c.held, path)
+	}
+}

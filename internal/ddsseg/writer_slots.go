@@ -1,0 +1,173 @@
+package ddsseg
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Slot is a volatile context in a segment. Its area stays until Free, for longer than
+// the slot, which the next context may have as soon as it is removed.
+type Slot struct {
+	Area
+	index      uint32
+	data       uint64
+	dataLen    uint32
+	help, json uint64
+	helpLen    int
+	jsonLen    int
+}
+
+// Add publishes a volatile context made after the template with that index. What it
+// costs does not depend on how many there are.
+func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil, os.ErrClosed
+	}
+	s := &Slot{dataLen: w.decls[template].DataLen, helpLen: len(c.Help), jsonLen: len(c.Labels)}
+	if err := w.place(s, c); err != nil {
+		return nil, err
+	}
+	off := w.slotOff(s.index)
+	s.Words, s.Update = w.words(s.data, s.dataLen), w.at32(off+CtxUpdate)
+
+	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	w.record(off, s, uint32(template), c)
+	atomic.StoreUint32(w.at32(off+SlotActive), 1)
+	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	atomic.StoreUint32(w.at32(HdrSlotsCount), w.used)
+	atomic.AddUint32(w.at32(HdrChanges), 1)
+	return s, nil
+}
+
+// Remove withdraws a context. Its values may still be stored into.
+func (w *Writer) Remove(s *Slot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	off := w.slotOff(s.index)
+	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	atomic.StoreUint32(w.at32(off+SlotActive), 0)
+	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	atomic.AddUint32(w.at32(HdrChanges), 1)
+	w.slots = append(w.slots, s.index)
+	w.giveBack(s.help, uint64(s.helpLen))
+	w.giveBack(s.json, uint64(s.jsonLen))
+}
+
+// Free gives back the area of a removed context; nothing may store there any more.
+func (w *Writer) Free(s *Slot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.giveBack(s.data, uint64(s.dataLen))
+	}
+}
+
+// Size returns the number of bytes of the segment that are in use.
+func (w *Writer) Size() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end
+}
+
+// place finds room for all that the context needs, or takes none.
+func (w *Writer) place(s *Slot, c ContextDecl) (err error) {
+	get := func(n int) uint64 {
+		if n == 0 || err != nil {
+			return 0
+		}
+		off, e := w.alloc(uint64(n))
+		err = e
+		return off
+	}
+	if s.data = get(int(s.dataLen)); err != nil {
+		return err
+	}
+	if s.help = get(s.helpLen); err != nil {
+		w.giveBack(s.data, uint64(s.dataLen))
+		return err
+	}
+	if s.json = get(s.jsonLen); err == nil {
+		s.index, err = w.slot()
+	} else {
+		s.jsonLen = 0
+	}
+	if err != nil {
+		w.giveBack(s.data, uint64(s.dataLen))
+		w.giveBack(s.help, uint64(s.helpLen))
+		w.giveBack(s.json, uint64(s.jsonLen))
+		return err
+	}
+	copy(w.m.mem[s.help:], c.Help)
+	copy(w.m.mem[s.json:], c.Labels)
+	return nil
+}
+
+// slot takes a free slot, or the next that was never used, with its block.
+func (w *Writer) slot() (uint32, error) {
+	if n := len(w.slots); n > 0 {
+		index := w.slots[n-1]
+		w.slots = w.slots[:n-1]
+		return index, nil
+	}
+	block, _ := SlotPlace(w.used)
+	if block >= SlotBlocks {
+		return 0, ErrNoRoom
+	}
+	if w.block[block] == 0 {
+		off := (w.end + 63) &^ 63
+		if err := w.reserve(off + SlotLen*(SlotBlockFirst<<block)); err != nil {
+			return 0, err
+		}
+		w.block[block] = off
+		atomic.StoreUint64(w.at64(HdrSlotBlock+8*uint64(block)), off)
+	}
+	w.used++
+	return w.used - 1, nil
+}
+
+func (w *Writer) slotOff(n uint32) uint64 {
+	block, index := SlotPlace(n)
+	return w.block[block] + SlotLen*uint64(index)
+}
+
+// record copies a context to its slot by words, leaving out those that others read at
+// any time, and those that are right already: most of a record is zeros.
+func (w *Writer) record(off uint64, s *Slot, template uint32, c ContextDecl) {
+	var r [SlotLen / 8]uint64
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), SlotLen)
+	put32 := func(at int, v uint32) { *(*uint32)(unsafe.Pointer(&b[at])) = v }
+	copy(b[CtxPath:CtxPath+PathLen-1], c.Path)
+	copy(b[CtxDescr:CtxDescr+DescrLen-1], c.Descr)
+	r[CtxDataOff/8] = s.data
+	r[CtxHelpOff/8] = s.help
+	put32(CtxHelpLen, uint32(s.helpLen))
+	put32(CtxLabelsLen, uint32(s.jsonLen))
+	r[CtxLabelsOff/8] = s.json
+	for i, v := range r {
+		if at := w.at64(off + 8*uint64(i)); !apart(8*i) && *at != v {
+			atomic.StoreUint64(at, v)
+		}
+	}
+	w.put32(off+CtxASN, c.ASN)
+	w.put32(off+SlotTemplate, template)
+	w.put32(off+CtxDataLen, s.dataLen)
+	// A reader may be between its two looks at this word: it counts on.
+	if update := w.at32(off + CtxUpdate); *update&1 == 1 {
+		atomic.AddUint32(update, 1)
+	}
+}
+
+// apart reports whether the word at this offset of a slot is written in halves.
+func apart(off int) bool {
+	return off == CtxASN || off == SlotTemplate || off == CtxDataLen
+}
+
+// IsNoRoom reports whether the error is want of room.
+func IsNoRoom(err error) bool { return errors.Is(err, ErrNoRoom) }

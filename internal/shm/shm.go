@@ -1,0 +1,173 @@
+// Package shm reads files that other processes write through shared mappings, and
+// trusts nothing in them: what is opened is a regular file with one name and of a
+// bounded size, every offset is checked against what is mapped, words are read and
+// written atomically, and a file that is cut off under the mapping is an error and not
+// the end of the process.
+//
+// It is the one place that turns offsets into pointers. It knows nothing about what
+// the files hold.
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reasons for which Open and Grow refuse a file; they come wrapped.
+var (
+	ErrNotRegular = errors.New("not a regular file")
+	ErrLinks      = errors.New("has other names, too")
+	ErrSmall      = errors.New("shorter than allowed")
+	ErrLarge      = errors.New("larger than allowed")
+)
+
+// Options say what Open takes. Sizes are in bytes.
+type Options struct {
+	Min, Max int64 // of the file's size; Min 0 stands for 1, Max must be given
+	Write    bool  // map for writing, too
+}
+
+// Map is a file mapped into memory. Its methods belong to one goroutine at a time. What
+// it maps is written by others all the while: only what has been copied out stays as it
+// is. After Close all accesses are out of bounds.
+type Map struct {
+	path string
+	fd   int
+	opts Options
+	mem  []byte
+	base unsafe.Pointer // of mem
+	size uint64         // of mem
+}
+
+// Stat is what the file system says of an open file.
+type Stat struct {
+	UID   uint32
+	Size  int64 // bytes
+	Links uint64
+	Dev   uint64
+	Ino   uint64
+}
+
+// Open opens a file and maps all of it. It follows no symbolic link at the end of the
+// path and never waits, whatever is found there. The error is an *fs.PathError.
+func Open(path string, o Options) (*Map, error) {
+	m := &Map{path: path, opts: o, fd: -1}
+	mode := unix.O_RDONLY
+	if o.Write {
+		mode = unix.O_RDWR
+	}
+	var err error
+	m.fd, err = unix.Open(path, mode|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, m.fail("open", err)
+	}
+	if err := m.check(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Map) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: m.path, Err: err}
+}
+
+// check looks at what was opened, and maps it.
+func (m *Map) check() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(m.fd, &st); err != nil {
+		return m.fail("stat", err)
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return m.fail("open", ErrNotRegular)
+	case st.Nlink > 1:
+		return m.fail("open", ErrLinks)
+	}
+	return m.mapTo(st.Size)
+}
+
+// mapTo maps the first size bytes.
+func (m *Map) mapTo(size int64) error {
+	switch {
+	case size < max(m.opts.Min, 1):
+		return m.fail("map", fmt.Errorf("%w: %d bytes, at least %d", ErrSmall, size, max(m.opts.Min, 1)))
+	case size > m.opts.Max || uint64(size) > uint64(^uint(0)>>1):
+		return m.fail("map", fmt.Errorf("%w: %d bytes, at most %d", ErrLarge, size, m.opts.Max))
+	}
+	prot := unix.PROT_READ
+	if m.opts.Write {
+		prot |= unix.PROT_WRITE
+	}
+	mem, err := unix.Mmap(m.fd, 0, int(size), prot, unix.MAP_SHARED)
+	if err != nil {
+		return m.fail("map", err)
+	}
+	m.unmap()
+	m.mem, m.base, m.size = mem, unsafe.Pointer(&mem[0]), uint64(size)
+	return nil
+}
+
+func (m *Map) unmap() {
+	if m.mem != nil {
+		_ = unix.Munmap(m.mem) // fails for no mapping of ours
+	}
+	m.mem, m.base, m.size = nil, nil, 0
+}
+
+// Grow maps what the file has grown by since it was mapped. A file that is as long as
+// before, or shorter, changes nothing. After an error the old mapping stays.
+func (m *Map) Grow() error {
+	st, err := m.Stat()
+	if err != nil {
+		return err
+	}
+	if uint64(st.Size) <= m.size {
+		return nil
+	}
+	return m.mapTo(st.Size)
+}
+
+// Len returns how many bytes are mapped.
+func (m *Map) Len() uint64 { return m.size }
+
+// Stat asks the file system.
+func (m *Map) Stat() (Stat, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(m.fd, &st); err != nil {
+		return Stat{}, m.fail("stat", err)
+	}
+	return Stat{UID: st.Uid, Size: st.Size, Links: uint64(st.Nlink), Dev: uint64(st.Dev), Ino: st.Ino}, nil
+}
+
+// Locked reports whether a process holds a write lock (fcntl(2), F_SETLK) on one byte
+// of the file. The kernel drops such locks when their process ends.
+func (m *Map) Locked(off int64) (bool, error) {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: off, Len: 1}
+	if err := unix.FcntlFlock(uintptr(m.fd), unix.F_OFD_GETLK, &l); err != nil {
+		return false, m.fail("lock", err)
+	}
+	return l.Type != unix.F_UNLCK, nil
+}
+
+// Close unmaps the file and closes it. A second Close does nothing.
+func (m *Map) Close() error {
+	m.unmap()
+	if m.fd < 0 {
+		return nil
+	}
+	err := unix.Close(m.fd)
+	m.fd = -1
+	return err
+}
+
+// Is reports whether the file at path is the one that is mapped.
+func (m *Map) Is(path string) bool {
+	var st unix.Stat_t
+	own, err := m.Stat()
+	return err == nil && unix.Lstat(path, &st) == nil && st.Ino == own.Ino && uint64(st.Dev) == own.Dev
+}

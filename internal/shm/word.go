@@ -1,0 +1,107 @@
+package shm
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Has reports whether n bytes at off are mapped. It cannot overflow.
+func (m *Map) Has(off, n uint64) bool { return n <= m.size && off <= m.size-n }
+
+// The loads and stores below are atomic and ordered as those of sync/atomic. ok is
+// false, and nothing is touched, where the word is not wholly mapped or not aligned to
+// its size. Where the file has been cut off they fault: see Guard.
+
+// Load64 reads a 64-bit word.
+func (m *Map) Load64(off uint64) (v uint64, ok bool) {
+	if off&7 != 0 || m.size < 8 || off > m.size-8 {
+		return 0, false
+	}
+	return atomic.LoadUint64((*uint64)(unsafe.Add(m.base, off))), true
+}
+
+// Load32 reads a 32-bit word.
+func (m *Map) Load32(off uint64) (v uint32, ok bool) {
+	if off&3 != 0 || m.size < 4 || off > m.size-4 {
+		return 0, false
+	}
+	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off))), true
+}
+
+// Store32 writes a 32-bit word of a file that was opened for writing.
+func (m *Map) Store32(off uint64, v uint32) (ok bool) {
+	if off&3 != 0 || m.size < 4 || off > m.size-4 || !m.opts.Write {
+		return false
+	}
+	atomic.StoreUint32((*uint32)(unsafe.Add(m.base, off)), v)
+	return true
+}
+
+// Store8 writes a byte of a file that was opened for writing. Memory has no smaller
+// piece, so this is as atomic as the others.
+func (m *Map) Store8(off uint64, v byte) (ok bool) {
+	if off >= m.size || !m.opts.Write {
+		return false
+	}
+	*(*byte)(unsafe.Add(m.base, off)) = v
+	return true
+}
+
+// Copy copies len(b) bytes from off, in no particular order: what changes meanwhile may
+// be copied in part. ok is false, and b as it was, unless all of it is mapped.
+func (m *Map) Copy(b []byte, off uint64) (ok bool) {
+	if !m.Has(off, uint64(len(b))) {
+		return false
+	}
+	copy(b, m.mem[off:])
+	return true
+}
+
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// Load16 reads a 16-bit word, out of the 32-bit word that it lies in.
+func (m *Map) Load16(off uint64) (v uint16, ok bool) {
+	if off&1 != 0 || m.size < 2 || off > m.size-2 {
+		return 0, false
+	}
+	shift := off & 2 * 8
+	if bigEndian {
+		shift ^= 16
+	}
+	return uint16(m.around(off) >> shift), true
+}
+
+// Load8 reads a byte, out of the 32-bit word that it lies in.
+func (m *Map) Load8(off uint64) (v uint8, ok bool) {
+	if off >= m.size {
+		return 0, false
+	}
+	shift := off & 3 * 8
+	if bigEndian {
+		shift ^= 24
+	}
+	return uint8(m.around(off) >> shift), true
+}
+
+// around reads the 32-bit word that a byte lies in. Pages are mapped whole, so the word
+// is mapped where the byte is.
+func (m *Map) around(off uint64) uint32 {
+	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off&^3)))
+}
+
+// CopyWords copies len(b) bytes from off by atomic loads of 64-bit words in ascending
+// order: what Load32 reads afterwards was stored no earlier than what was copied, as a
+// reader needs that looks at a sequence word before and after. ok is as for Copy.
+func (m *Map) CopyWords(b []byte, off uint64) (ok bool) {
+	if !m.Has(off, uint64(len(b))) {
+		return false
+	}
+	for len(b) > 0 {
+		var word [8]byte
+		binary.NativeEndian.PutUint64(word[:], atomic.LoadUint64((*uint64)(unsafe.Add(m.base, off&^7))))
+		n := copy(b, word[off&7:])
+		b, off = b[n:], off+uint64(n)
+	}
+	return true
+}

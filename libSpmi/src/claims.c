@@ -1,0 +1,216 @@
+/*
+ * Claims. A path is a byte of every user's claims file, found by hashing. Who holds a
+ * write lock on that byte of his own user's file, and sees none on that of others, has
+ * the path; the kernel takes it away when the process dies.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static off_t offset_of(const char *path)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * 1099511628211u;
+	return (off_t)(h & ((1ull << 62) - 1));
+}
+
+static struct flock lock_of(const char *path, short type)
+{
+	struct flock l;
+
+	memset(&l, 0, sizeof(l));
+	l.l_type = type;
+	l.l_whence = SEEK_SET;
+	l.l_start = offset_of(path);
+	l.l_len = 1;
+	return l;
+}
+
+/*
+ * Another process claims the path in this file. Read locks, which anybody can set who
+ * can read the file, and locks of more than a byte are no claims.
+ */
+static bool claimed_in(int fd, const char *path)
+{
+	struct flock l = lock_of(path, F_WRLCK);
+
+	return fcntl(fd, F_GETLK, &l) == 0 && l.l_type == F_WRLCK && l.l_len == 1;
+}
+
+static bool own_regular(int fd, uid_t uid)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
+}
+
+int claims_open(struct place *p)
+{
+	char name[32], what[96];
+	int fd, err;
+
+	snprintf(name, sizeof(name), "claims/%lu", (unsigned long)geteuid());
+	snprintf(what, sizeof(what), "segment directory: %s", name);
+	fd = openat(p->dir.fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return spmi_fail_errno(what, errno);
+	if (!own_regular(fd, geteuid())) {
+		close(fd);
+		return spmi_fail(SiShmemFailed, "%s is not a file of this user", what);
+	}
+	fchmod(fd, 0644); /* the umask may have hidden it from others */
+	err = hold(&p->claims, fd);
+	return err ? spmi_fail_errno(what, err) : 0;
+}
+
+/* Opens another user's claims. -1 without an error in *err: there are none. */
+static int open_other(int dir, const char *name, int *err)
+{
+	char *end;
+	unsigned long uid = strtoul(name, &end, 10);
+	int fd;
+
+	if (*end || end == name || uid == (unsigned long)geteuid())
+		return -1;
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+			*err = errno;
+		return -1;
+	}
+	if (!own_regular(fd, (uid_t)uid)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Looks for a claim of another user on one of the paths; an error number or 0. */
+static int find_others(struct place *p, const char *const *paths, size_t n, const char **taken)
+{
+	int fd = openat(p->dir.fd, "claims", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int other, err = 0;
+	struct dirent *e;
+	DIR *dir;
+	size_t i;
+
+	*taken = NULL;
+	if (fd < 0)
+		return errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		err = errno;
+		close(fd);
+		return err;
+	}
+	while (!err && !*taken && (e = readdir(dir))) {
+		other = open_other(fd, e->d_name, &err);
+		for (i = 0; other >= 0 && i < n && !*taken; i++)
+			if (claimed_in(other, paths[i]))
+				*taken = paths[i];
+		if (other >= 0)
+			close(other);
+	}
+	closedir(dir);
+	return err;
+}
+
+void claims_drop(struct place *p, const char *path)
+{
+	struct flock l = lock_of(path, F_UNLCK);
+
+	fcntl(p->claims.fd, F_SETLK, &l);
+}
+
+static void drop_all(struct place *p, const char *const *paths, size_t n)
+{
+	while (n > 0)
+		claims_drop(p, paths[--n]);
+}
+
+/* Locks in the own file. Returns the path that another process has, or NULL. */
+static const char *lock_own(struct place *p, const char *const *paths, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct flock l = lock_of(paths[i], F_WRLCK);
+
+		if (fcntl(p->claims.fd, F_SETLK, &l) && claimed_in(p->claims.fd, paths[i])) {
+			drop_all(p, paths, i);
+			return paths[i];
+		}
+	}
+	return NULL;
+}
+
+static void pause_a_little(void)
+{
+	struct timespec t = { 0, (long)(1000000 + random_u64() % 18000000) };
+
+	nanosleep(&t, NULL);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	off_t x = offset_of(*(const char *const *)a), y = offset_of(*(const char *const *)b);
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Claims all the paths or none, and sorts them. Of two processes of one user that want
+ * the same paths, in this order the first to lock one gets them all. Those of different
+ * users may each see the other's lock: they try again.
+ */
+int claims_take(struct place *p, const char **paths, size_t n)
+{
+	const char *taken;
+	int tries, err;
+
+	if (!holds(&p->claims) || !holds(&p->dir))
+		return spmi_fail(SiShmemFailed, "the program has closed the SPMI's files");
+	qsort(paths, n, sizeof(*paths), by_offset);
+	for (tries = 0;; tries++) {
+		taken = lock_own(p, paths, n);
+		if (taken)
+			break;
+		err = find_others(p, paths, n, &taken);
+		if (!err && !taken)
+			return 0;
+		drop_all(p, paths, n);
+		if (err)
+			return spmi_fail_errno("segment directory: claims", err);
+		if (tries == 4)
+			break;
+		pause_a_little();
+	}
+	return spmi_fail(SiDuplicate, "context %s is another supplier's", taken);
+}
+
+/* Whether another living process claims the path. */
+int claims_taken(struct place *p, const char *path, bool *taken)
+{
+	const char *found = NULL;
+	int err = 0;
+
+	if (!holds(&p->claims) || !holds(&p->dir))
+		return spmi_fail(SiShmemFailed, "the program has closed the SPMI's files");
+	*taken = claimed_in(p->claims.fd, path);
+	if (!*taken)
+		err = find_others(p, &path, 1, &found);
+	if (err)
+		return spmi_fail_errno("segment directory: claims", err);
+	*taken = *taken || found;
+	return 0;
+}

@@ -1,0 +1,225 @@
+/* Contexts that come and go. Nothing here takes longer because more of them exist. */
+#include <string.h>
+
+#include "barrier.h"
+#include "internal.h"
+
+struct cx *context_find(const struct supplier *s, const char *path, size_t len)
+{
+	const struct key k = { .kind = KEY_PATH, .text = path, .len = len };
+	struct entry *e = table_find(&s->table, &k);
+
+	return e ? e->owner : NULL;
+}
+
+/* Enters the context under its path and under its number. */
+int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
+{
+	c->by_path.key = (struct key){ .kind = KEY_PATH, .text = c->path, .len = len };
+	c->by_asn.key = (struct key){ .kind = KEY_PATH_ASN, .text = c->path,
+				      .len = parent_len(c->path, len), .number = asn };
+	if (table_find(&s->table, &c->by_path.key))
+		return spmi_fail(SiDuplicate, "context %s exists", c->path);
+	if (table_find(&s->table, &c->by_asn.key))
+		return spmi_fail(SiDuplicate, "context %s: another at its level has the ASN.1 number %u",
+				 c->path, (unsigned)asn);
+	table_add(&s->table, &c->by_path, c);
+	table_add(&s->table, &c->by_asn, c);
+	return 0;
+}
+
+static void context_leave(struct supplier *s, struct cx *c)
+{
+	table_remove(&s->table, &c->by_path);
+	table_remove(&s->table, &c->by_asn);
+}
+
+/* Whether a statistic of the context's own parent has its name or number. */
+int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t asn)
+{
+	size_t plen = parent_len(c->path, len);
+	const struct cx *parent = context_find(s, c->path, plen);
+	struct key k = { .kind = KEY_STAT, .text = c->path + plen + 1, .len = len - plen - 1 };
+	struct key n = { .kind = KEY_STAT_ASN };
+
+	if (!parent)
+		return 0;
+	k.number = parent->record;
+	n.number = (uint64_t)parent->record << 16 | asn;
+	if (table_find(&s->table, &k) || table_find(&s->table, &n))
+		return spmi_fail(SiDuplicate, "context %s: a statistic of its parent has its name or number",
+				 c->path);
+	return 0;
+}
+
+/* Whether a subcontext that outlived its parent has a name or number of its statistics. */
+static int stats_clash(struct supplier *s, const struct cx *c, size_t len)
+{
+	const struct record *r = &s->records[c->record];
+	char path[SI_MAXLNAME + SI_MAXNAME];
+	uint32_t i;
+
+	memcpy(path, c->path, len);
+	path[len] = '/';
+	for (i = 0; i < r->stat_count; i++) {
+		const struct raw *raw = &s->stats[r->first_stat + i];
+		struct key n = { .kind = KEY_PATH_ASN, .text = c->path, .len = len, .number = raw->asn };
+		size_t nlen = strlen(raw->name);
+
+		memcpy(path + len + 1, raw->name, nlen);
+		if (context_find(s, path, len + 1 + nlen) || table_find(&s->table, &n))
+			return spmi_fail(SiDuplicate, "context %s: a subcontext has the name or number of %s",
+					 c->path, raw->name);
+	}
+	return 0;
+}
+
+/* A deleted context of the same template, or a new one with a slot and a data area. */
+static struct cx *take_cx(struct supplier *s, uint32_t record)
+{
+	struct record *r = &s->records[record];
+	struct seg_slot *slot;
+	struct cx *c = r->free;
+	uint64_t off;
+
+	if (c) {
+		r->free = c->next_free;
+		table_remove(&s->table, &c->by_area);
+		return c;
+	}
+	c = arena_alloc(&s->arena, sizeof(*c));
+	if (!c) {
+		spmi_fail(SiCallocFailed, "out of memory");
+		return NULL;
+	}
+	if (segment_slot(&s->segment, &s->place, s->slots_count, &slot) ||
+	    segment_data(&s->segment, &s->place, r->data_len, &off))
+		return NULL;
+	c->number = s->slots_count++;
+	c->slot = slot;
+	c->data_off = off;
+	c->record = record;
+	c->by_area.key = (struct key){ .kind = KEY_AREA, .number = off };
+	return c;
+}
+
+static void give_back(struct supplier *s, struct cx *c)
+{
+	c->next_free = s->records[c->record].free;
+	s->records[c->record].free = c;
+	table_add(&s->table, &c->by_area, c); /* to tell deleted areas from wrong ones */
+}
+
+/*
+ * The parent is this supplier's own, or DDS, or claimed by another. A context below an
+ * own parent needs no claim; a vendor's context is nobody's own.
+ */
+static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
+{
+	size_t plen = parent_len(c->path, len);
+	const struct cx *own = context_find(s, c->path, plen);
+	char parent[SI_MAXLNAME] = "";
+	const char *path = c->path;
+	bool taken = false;
+	int err;
+
+	memcpy(parent, c->path, plen);
+	if (own && (err = context_clashes(s, c, len, asn)))
+		return err;
+	if (!own && !shared_path(parent, plen) && (err = claims_taken(&s->place, parent, &taken)))
+		return err;
+	if (!own && !taken && parent_len(parent, plen) > 0)
+		return spmi_fail(SiInvalidCx, "context %s: its parent does not exist", c->path);
+	c->claimed = !(own && !shared_path(parent, plen)) && !shared_path(c->path, len);
+	return c->claimed ? claims_take(&s->place, &path, 1) : 0;
+}
+
+/* Tells readers that a slot has changed, and which, so that they need not look at all. */
+static void count_change(struct supplier *s, const struct cx *c)
+{
+	struct seg_header *h = s->segment.header;
+
+	store_u32(&h->recent[s->changes % SEG_RECENT], c->number + 1);
+	store_u32(&h->changes, ++s->changes);
+}
+
+static void publish(struct supplier *s, struct cx *c, const char *descr, uint32_t asn)
+{
+	struct seg_slot *slot = c->slot;
+
+	store_u32_first(&slot->seq, c->seq + 1);
+	memcpy(slot->path, c->path, sizeof(slot->path));
+	memset(slot->descr, 0, sizeof(slot->descr));
+	memcpy(slot->descr, descr, strlen(descr));
+	slot->asn = asn;
+	slot->template = c->record;
+	slot->data_off = c->data_off;
+	slot->data_len = s->records[c->record].data_len;
+	memset(s->segment.base + c->data_off, 0, s->records[c->record].data_len);
+	store_u32(&slot->active, 1);
+	store_u32(&slot->seq, c->seq += 2);
+	store_u32(&s->segment.header->slots_count, s->slots_count);
+	count_change(s, c);
+}
+
+static int enter_new(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
+{
+	int err = context_enter(s, c, len, asn);
+
+	if (err)
+		return err;
+	err = stats_clash(s, c, len);
+	if (!err)
+		err = check_parent(s, c, len, asn);
+	if (err)
+		context_leave(s, c);
+	return err;
+}
+
+char *context_add(struct supplier *s, uint32_t ix, const char *path, const char *descr, uint32_t asn)
+{
+	size_t len = strlen(path);
+	struct cx *c;
+
+	if (shared_path(path, len) && (len == 3 || s->records[s->fixed + ix].stat_count)) {
+		spmi_fail(SiBadArgument, "context %s is shared by suppliers and cannot have statistics", path);
+		return NULL;
+	}
+	c = take_cx(s, s->fixed + ix);
+	if (!c)
+		return NULL;
+	memset(c->path, 0, sizeof(c->path));
+	memcpy(c->path, path, len);
+	if (enter_new(s, c, len, asn)) {
+		give_back(s, c);
+		return NULL;
+	}
+	table_add(&s->table, &c->by_area, c);
+	c->active = true;
+	publish(s, c, descr, asn);
+	return s->segment.base + c->data_off;
+}
+
+int context_del(struct supplier *s, char *area)
+{
+	uint64_t at = (uint64_t)((uintptr_t)area - (uintptr_t)s->segment.base);
+	const struct key k = { .kind = KEY_AREA, .number = at };
+	struct entry *e = table_find(&s->table, &k);
+	struct cx *c = e ? e->owner : NULL;
+
+	if (!c)
+		return spmi_fail(SiNotFound, "not the data area of a context that was added");
+	if (!c->active)
+		return spmi_fail(SiDeleted, "context %s is deleted already", c->path);
+	store_u32_first(&c->slot->seq, c->seq + 1);
+	store_u32(&c->slot->active, 0);
+	store_u32(&c->slot->seq, c->seq += 2);
+	count_change(s, c);
+	context_leave(s, c);
+	table_remove(&s->table, &c->by_area);
+	if (c->claimed)
+		claims_drop(&s->place, c->path);
+	c->active = false;
+	give_back(s, c);
+	return 0;
+}

@@ -1,0 +1,306 @@
+/* The functions that programs call. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "state.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct state spmi_state;
+
+static int initialize(void)
+{
+	struct held dir;
+
+	if (spmi_state.initialized)
+		return 0;
+	if (open_directory(&dir))
+		return SpmiErrno;
+	let_go(&dir);
+	spmi_state.initialized = true;
+	spmi_state.pid = getpid();
+	return 0;
+}
+
+EXPORT int SpmiInit(int TimeOut)
+{
+	struct entry_state st;
+	int err = spmi_enter(&st);
+
+	if (err)
+		return err;
+	if (TimeOut != 0 && (TimeOut < 15 || TimeOut > 600))
+		err = spmi_fail(SiBadArgument, "timeout %d: want 0 or 15 to 600 seconds", TimeOut);
+	else
+		err = initialize();
+	spmi_leave(&st);
+	return err;
+}
+
+/*
+ * The file must be writable, or it is created. An existing one is not opened: closing it
+ * would drop locks that the program may hold on it.
+ */
+static int check_file(const char *name)
+{
+	char what[160];
+	struct stat st;
+	int fd, err = 0;
+
+	if (!name || !*name)
+		return spmi_fail(SiBadArgument, "no file name");
+	if (faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0) {
+		if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+			err = EISDIR;
+	} else if (errno != ENOENT) {
+		err = errno;
+	} else {
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+		if (fd >= 0)
+			close(fd);
+		else if (errno != EEXIST)
+			err = errno;
+	}
+	if (!err)
+		return 0;
+	snprintf(what, sizeof(what), "file %s", name);
+	return spmi_fail_errno(what, err);
+}
+
+static int check_request(const struct request *r, int fixed_count, int inst_count)
+{
+	if (fixed_count < 0 || inst_count < 0 || (fixed_count && !r->fixed) || (inst_count && !r->inst))
+		return spmi_fail(SiBadArgument, "%d fixed and %d volatile contexts: no such tables",
+				 fixed_count, inst_count);
+	if (!fixed_count && !inst_count)
+		return spmi_fail(SiBadArgument, "no contexts");
+	if (fixed_count && inst_count && r->fixed == r->inst)
+		return spmi_fail(SiBadArgument, "one table for fixed and volatile contexts");
+	return check_file(r->file);
+}
+
+static void supplier_reset(struct supplier *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->place.dir.fd = s->place.claims.fd = s->place.file.fd = -1;
+}
+
+static void close_all(struct supplier *s)
+{
+	let_go(&s->place.file); /* before the claims, which others wait for */
+	let_go(&s->place.claims);
+	let_go(&s->place.dir);
+}
+
+/* For threads that still look at the control area, in what is private memory now. */
+static void leave_behind(SpmiShare *share, char *area)
+{
+	share->SiShArea = area;
+	share->SiShGoAway = 1;
+}
+
+static void supplier_end(struct supplier *s)
+{
+	char *area = s->segment.base + s->area_off;
+	SpmiShare *share = s->share;
+
+	segment_withdraw(&s->segment, &s->place);
+	close_all(s);
+	segment_detach(&s->segment);
+	if (share)
+		leave_behind(share, area);
+	arena_free(&s->arena);
+	supplier_reset(s);
+}
+
+static int build(struct supplier *s, const struct request *r)
+{
+	uint32_t i;
+	int err;
+
+	if ((err = table_init(&s->table, &s->arena, random_u64())) ||
+	    (err = open_directory(&s->place.dir)) ||
+	    (err = tables_check(s, r)) ||
+	    (err = claims_open(&s->place)) ||
+	    (err = tables_parents(s)) ||
+	    (err = tables_claim(s)) ||
+	    (err = segment_create(&s->segment, &s->place)) ||
+	    (err = image_write(s, r)) ||
+	    (err = segment_publish(&s->segment, &s->place)))
+		return err;
+	for (i = 0; i < s->fixed + s->inst; i++)
+		s->records[i].source = NULL;
+	return 0;
+}
+
+static int register_supplier(const struct request *r, int fixed_count, int inst_count)
+{
+	struct supplier *s = &spmi_state.supplier;
+	int err;
+
+	if (spmi_state.registered)
+		return spmi_fail(SiDuplicate, "this program is a supplier already");
+	if ((err = check_request(r, fixed_count, inst_count)) || (err = initialize()))
+		return err;
+	supplier_reset(s);
+	err = build(s, r);
+	if (err)
+		supplier_end(s);
+	else
+		spmi_state.registered = true;
+	return err;
+}
+
+static SpmiShare *dds_init(struct request *r, int fixed_count, int inst_count)
+{
+	struct entry_state st;
+	SpmiShare *share = NULL;
+
+	if (spmi_enter(&st))
+		return NULL;
+	r->fixed_count = (uint32_t)fixed_count;
+	r->inst_count = (uint32_t)inst_count;
+	if (!register_supplier(r, fixed_count, inst_count))
+		share = spmi_state.supplier.share;
+	spmi_leave(&st);
+	return share;
+}
+
+/* The sixth argument is not looked at: a segment grows. */
+EXPORT SpmiShare *SpmiDdsInit(const cx_create *CxTab, int CxCnt, const cx_create *IxTab, int IxCnt,
+			      const char *FileName, ...)
+{
+	struct request r = { .fixed = CxTab, .inst = IxTab, .file = FileName };
+
+	return dds_init(&r, CxCnt, IxCnt);
+}
+
+SpmiShare *SpmiDdsInit_time64(const cx_create *CxTab, int CxCnt, const cx_create *IxTab, int IxCnt,
+			      const char *FileName, ...);
+
+/* What Spmidef.h makes of SpmiDdsInit where struct timeval is wider than here. */
+EXPORT SpmiShare *SpmiDdsInit_time64(const cx_create *CxTab, int CxCnt, const cx_create *IxTab,
+				     int IxCnt, const char *FileName, ...)
+{
+	struct request r = { .fixed = CxTab, .inst = IxTab, .file = FileName, .time64 = true };
+
+	return dds_init(&r, CxCnt, IxCnt);
+}
+
+static char *add(int ix, const char *path, const char *descr, int asn)
+{
+	struct supplier *s = &spmi_state.supplier;
+
+	if (!spmi_state.registered) {
+		spmi_fail(SiNotInit, "this program is no supplier");
+		return NULL;
+	}
+	if (ix < 0 || (uint32_t)ix >= s->inst) {
+		spmi_fail(SiBadArgument, "index %d: the table of volatile contexts has %u elements", ix,
+			  (unsigned)s->inst);
+		return NULL;
+	}
+	if (asn < 0 || asn > 65535) {
+		spmi_fail(SiBadArgument, "ASN.1 number %d: want 0 to 65535", asn);
+		return NULL;
+	}
+	if (check_path(path, bounded_len(path, SI_MAXLNAME)))
+		return NULL;
+	return context_add(s, (uint32_t)ix, path, descr, (uint32_t)asn);
+}
+
+EXPORT char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno)
+{
+	struct entry_state st;
+	char *area = NULL;
+
+	if (spmi_enter(&st))
+		return NULL;
+	if (!Path || !Descr)
+		spmi_fail(SiBadArgument, "no path or no description");
+	else if (bounded_len(Descr, SI_MAXLNAME) == SI_MAXLNAME)
+		spmi_fail(SiBadArgument, "description is longer than %d bytes", SI_MAXLNAME - 1);
+	else
+		area = add(Ix, Path, Descr, Asnno);
+	spmi_leave(&st);
+	return area;
+}
+
+EXPORT int SpmiDdsDelCx(char *Area)
+{
+	struct entry_state st;
+	int err = spmi_enter(&st);
+
+	if (err)
+		return err;
+	if (!spmi_state.registered)
+		err = spmi_fail(SiNotInit, "this program is no supplier");
+	else if (!Area)
+		err = spmi_fail(SiBadArgument, "no data area");
+	else
+		err = context_del(&spmi_state.supplier, Area);
+	spmi_leave(&st);
+	return err;
+}
+
+static bool own(void)
+{
+	return spmi_state.pid == getpid();
+}
+
+/*
+ * In a signal handler that has interrupted another call of the library, only the
+ * readers are told; the kernel does the rest when the process ends.
+ */
+EXPORT void SpmiExit(void)
+{
+	struct entry_state st;
+	bool locked = spmi_enter_to_exit(&st);
+
+	if (!own() || !spmi_state.initialized)
+		spmi_fail(SiNotInit, "the SPMI is not initialized");
+	else if (!locked)
+		segment_withdraw(&spmi_state.supplier.segment, &spmi_state.supplier.place);
+	else {
+		if (spmi_state.registered)
+			supplier_end(&spmi_state.supplier);
+		spmi_state.registered = spmi_state.initialized = false;
+	}
+	if (locked)
+		spmi_leave(&st);
+	else
+		errno = st.err;
+}
+
+/* In a child: the parent's descriptors are closed and its memory is left alone. */
+void state_after_fork(void)
+{
+	if (spmi_state.registered) {
+		close_all(&spmi_state.supplier);
+		arena_free(&spmi_state.supplier.arena);
+	}
+	supplier_reset(&spmi_state.supplier);
+	spmi_state.registered = spmi_state.initialized = false;
+	spmi_state.pid = 0;
+}
+
+/*
+ * A program that ends without SpmiExit, or unloads the library, is no supplier any more.
+ * Its memory stays: a thread may still be running.
+ */
+__attribute__((destructor)) static void at_end(void)
+{
+	struct supplier *s = &spmi_state.supplier;
+
+	if (!own() || !spmi_state.registered)
+		return;
+	segment_withdraw(&s->segment, &s->place);
+	close_all(s);
+	segment_trim(&s->segment);
+	spmi_state.registered = false;
+}

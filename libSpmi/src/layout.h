@@ -1,0 +1,124 @@
+/*
+ * A supplier's segment as it lies in the file: the contract with its readers.
+ * internal/ddsseg/layout.txt holds this and the Go side to the same offsets.
+ *
+ * All integers are in the machine's byte order. Positions are offsets from the start of
+ * the file, never addresses. Fields marked atomic change after publication.
+ */
+#ifndef SPMI_LAYOUT_H
+#define SPMI_LAYOUT_H
+
+#include <stdint.h>
+
+#define SEG_MAGIC "RTDDSEG1"
+#define SEG_ORDER 0x01020304u
+#define SEG_MAJOR 1
+#define SEG_MINOR 0
+#define SEG_LANGUAGE_C 1
+#define SEG_RECENT 32u
+#define SEG_BLOCKS 20
+#define SEG_BLOCK_FIRST 64u /* block k holds SEG_BLOCK_FIRST << k slots */
+
+enum seg_state { SEG_BUILDING, SEG_READY, SEG_ENDED };
+enum seg_kind { SEG_FIXED, SEG_TEMPLATE };
+
+/* On i386 a 64-bit integer within a structure is aligned to 4 bytes only. */
+typedef uint64_t seg_u64 __attribute__((aligned(8)));
+typedef int64_t seg_i64 __attribute__((aligned(8)));
+
+struct seg_header {
+	char magic[8];
+	uint32_t order;
+	uint16_t major;
+	uint16_t minor;
+	uint32_t header_len;
+	uint32_t word;
+	seg_u64 size;   /* atomic */
+	uint32_t state; /* atomic */
+	uint32_t pid;
+	seg_u64 pidns;
+	seg_u64 start;
+	uint32_t uid;
+	uint32_t changes; /* atomic */
+	seg_u64 stats_off;
+	uint32_t stats_count;
+	uint32_t stat_len;
+	seg_u64 contexts_off;
+	uint32_t contexts_count;
+	uint32_t context_len;
+	uint32_t slots_count; /* atomic */
+	uint32_t slot_len;
+	seg_u64 slot_block[SEG_BLOCKS]; /* atomic */
+	uint32_t time_off;
+	uint32_t time_word;
+	uint32_t goaway_off;
+	uint32_t goaway_len;
+	uint32_t interval_off;
+	uint32_t subscrib_off;
+	uint32_t port_off;
+	uint32_t language;
+	char name[64];
+	uint32_t recent[SEG_RECENT]; /* atomic: of change n, at n modulo the length, slot + 1 */
+	char rest[24];
+};
+
+struct seg_stat {
+	char name[32];
+	char descr[64];
+	seg_i64 min;
+	seg_i64 max;
+	uint32_t value_type;
+	uint32_t data_type;
+	uint32_t type;
+	uint32_t offset;
+	uint32_t size;
+	uint32_t asn;
+	uint32_t units;
+	uint32_t flags;
+	seg_u64 help_off;
+	uint32_t help_len;
+	uint32_t labels_len;
+	seg_u64 labels_off;
+	char rest[88];
+};
+
+struct seg_context {
+	char path[64];
+	char descr[64];
+	uint32_t asn;
+	uint32_t kind;
+	uint32_t first_stat;
+	uint32_t stat_count;
+	seg_u64 data_off;
+	uint32_t data_len;
+	uint32_t update; /* atomic */
+	seg_u64 help_off;
+	uint32_t help_len;
+	uint32_t labels_len;
+	seg_u64 labels_off;
+	char rest[136];
+};
+
+struct seg_slot {
+	char path[64];
+	char descr[64];
+	uint32_t asn;
+	uint32_t seq; /* atomic: odd while the slot changes */
+	uint32_t template;
+	uint32_t active; /* atomic */
+	seg_u64 data_off;
+	uint32_t data_len;
+	uint32_t update; /* atomic */
+	seg_u64 help_off;
+	uint32_t help_len;
+	uint32_t labels_len;
+	seg_u64 labels_off;
+	char rest[136];
+};
+
+_Static_assert(sizeof(struct seg_header) == 512, "header");
+_Static_assert(sizeof(struct seg_stat) == 256, "statistic");
+_Static_assert(sizeof(struct seg_context) == 320, "context");
+_Static_assert(sizeof(struct seg_slot) == 320, "slot");
+
+#endif

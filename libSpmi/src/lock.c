@@ -1,0 +1,121 @@
+/*
+ * The library's lock, and what fork does to it.
+ *
+ * It is not a pthread_mutex_t, because a signal handler may call the library while its
+ * own thread is inside: that must be an error, not a deadlock.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "state.h"
+
+static uintptr_t holder; /* the thread inside, or 0 */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static uintptr_t self(void)
+{
+	return (uintptr_t)pthread_self();
+}
+
+static bool try_lock(void)
+{
+	uintptr_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&holder, &nobody, self(), false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static bool held_by_self(void)
+{
+	return __atomic_load_n(&holder, __ATOMIC_RELAXED) == self();
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+}
+
+/* Gives up after about two seconds, for which no call holds the lock. */
+static bool lock(void)
+{
+	const struct timespec pause = { 0, 100000 };
+	int tries;
+
+	for (tries = 0; tries < 20000; tries++) {
+		if (try_lock())
+			return true;
+		if (held_by_self())
+			return false;
+		if (tries < 100)
+			sched_yield();
+		else
+			nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* A child must not get the lock from a thread that it does not have. */
+static bool fork_locked;
+
+static void before_fork(void)
+{
+	bool got = lock();
+
+	if (got)
+		fork_locked = true;
+}
+
+static void after_fork_parent(void)
+{
+	if (fork_locked && held_by_self()) {
+		fork_locked = false;
+		unlock();
+	}
+}
+
+/* The child is no supplier: the parent's segment and claims are the parent's. */
+static void after_fork_child(void)
+{
+	state_after_fork();
+	fork_locked = false;
+	unlock();
+}
+
+static void install(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+int spmi_enter(struct entry_state *st)
+{
+	st->err = errno;
+	pthread_once(&once, install);
+	if (lock()) {
+		spmi_ok();
+		return 0;
+	}
+	spmi_fail(SiLocked, "another call of the SPMI is in progress");
+	errno = st->err;
+	return SiLocked;
+}
+
+void spmi_leave(struct entry_state *st)
+{
+	unlock();
+	errno = st->err;
+}
+
+/* Reports whether it got the lock; where not, only what needs none may be done. */
+bool spmi_enter_to_exit(struct entry_state *st)
+{
+	bool got;
+
+	st->err = errno;
+	got = lock();
+	spmi_ok();
+	return got;
+}

@@ -1,0 +1,264 @@
+/*
+ * The file of a segment. A range of addresses is reserved once, and the file grows under
+ * it: pointers into it stay good. Blocks are allocated before anything is stored there,
+ * so that want of room is an error here and not a signal later.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "barrier.h"
+#include "internal.h"
+
+enum { MIB = 1 << 20, GRANULE = 16 << 10, DATA_REGION = 64 << 10 };
+
+/* The reserved range outlives the segment: a thread may still store through an old
+ * pointer after SpmiExit, and must hit nothing that matters. */
+static char *range;
+static uint64_t range_len;
+
+uint64_t page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static char *map_at(char *at, uint64_t len, int fd)
+{
+	return mmap(at, (size_t)len, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
+}
+
+/* Processes with a limit on address space or locked memory get a smaller range. */
+static int map_file(struct segment *s, int fd)
+{
+	uint64_t len = sizeof(void *) == 8 ? 1024ull * MIB : 64ull * MIB;
+	char *p = MAP_FAILED;
+
+	if (range)
+		p = map_at(range, len = range_len, fd);
+	else
+		for (; len >= MIB && (p = map_at(NULL, len, fd)) == MAP_FAILED; len /= 4)
+			if (errno != ENOMEM && errno != EAGAIN)
+				break;
+	if (p == MAP_FAILED)
+		return spmi_fail_errno("segment: mapping", errno == EAGAIN ? ENOMEM : errno);
+	s->base = range = p;
+	s->limit = range_len = len;
+	return 0;
+}
+
+static int lock_for_life(int fd)
+{
+	struct flock l;
+
+	memset(&l, 0, sizeof(l));
+	l.l_type = F_WRLCK;
+	l.l_whence = SEEK_SET;
+	l.l_len = 1;
+	return fcntl(fd, F_SETLK, &l);
+}
+
+static void name_segment(struct place *p)
+{
+	snprintf(p->name, sizeof(p->name), ".new-%lu-%ld-%016llx", (unsigned long)geteuid(),
+		 (long)getpid(), (unsigned long long)random_u64());
+}
+
+int segment_create(struct segment *s, struct place *p)
+{
+	int fd, err;
+
+	name_segment(p);
+	fd = openat(p->dir.fd, p->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err = errno;
+		p->name[0] = 0;
+		return spmi_fail_errno("segment directory: new file", err);
+	}
+	err = hold(&p->file, fd);
+	if (err)
+		return spmi_fail_errno("segment", err);
+	if (fchmod(p->file.fd, 0660) || lock_for_life(p->file.fd))
+		return spmi_fail_errno("segment", errno);
+	return map_file(s, p->file.fd);
+}
+
+/* Beyond the process's limit the kernel sends a signal that ends the program. */
+static bool beyond_limit(uint64_t end)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_FSIZE, &l) == 0 && l.rlim_cur != RLIM_INFINITY && end > l.rlim_cur;
+}
+
+/* Makes the file end at end, without allocating what is new. */
+int segment_extend(struct segment *s, struct place *p, uint64_t end)
+{
+	if (!holds(&p->file))
+		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
+	if (end > s->limit || beyond_limit(end))
+		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
+	if (ftruncate(p->file.fd, (off_t)end))
+		return spmi_fail_errno("segment", errno);
+	s->end = end;
+	if (s->header)
+		store_u64(&s->header->size, end);
+	return 0;
+}
+
+/* Allocates a part of the file. Signals interrupt it: hence pieces, and patience. */
+int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t to)
+{
+	int tries = 0;
+
+	if (to > s->end || !holds(&p->file))
+		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
+	while (from < to) {
+		uint64_t len = to - from < MIB ? to - from : MIB;
+		int err = posix_fallocate(p->file.fd, (off_t)from, (off_t)len);
+
+		if (err == EINTR && tries++ < 1000)
+			continue;
+		if (err)
+			return spmi_fail_errno("segment", err);
+		from += len;
+	}
+	return 0;
+}
+
+/* A page behind the end that nothing can be stored in. */
+void segment_guard(struct segment *s)
+{
+	if (s->end + page_size() > s->limit)
+		return;
+	mprotect(s->base + s->end, (size_t)page_size(), PROT_NONE);
+	s->end += page_size();
+}
+
+int segment_publish(struct segment *s, struct place *p)
+{
+	char name[sizeof(p->name) + 4];
+
+	store_u32(&s->header->state, SEG_READY);
+	snprintf(name, sizeof(name), "%s.dds", p->name + strlen(".new-"));
+	if (renameat(p->dir.fd, p->name, p->dir.fd, name))
+		return spmi_fail_errno("segment directory", errno);
+	memcpy(p->name, name, strlen(name) + 1);
+	return 0;
+}
+
+/* Tells readers that it is over. Needs no lock and no memory. */
+void segment_withdraw(const struct segment *s, const struct place *p)
+{
+	if (s->header)
+		store_u32(&s->header->state, SEG_ENDED);
+	if (p->name[0] && holds(&p->dir))
+		unlinkat(p->dir.fd, p->name, 0);
+}
+
+static void unmap_file(char *at, uint64_t len, int prot)
+{
+	mmap(at, (size_t)len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* Puts private memory where the segment was, and nothing where it might have grown. */
+void segment_detach(struct segment *s)
+{
+	uint64_t used = round_up(s->end, page_size());
+
+	if (s->base) {
+		unmap_file(s->base, used, PROT_READ | PROT_WRITE);
+		unmap_file(s->base + used, s->limit - used, PROT_NONE);
+	}
+	memset(s, 0, sizeof(*s));
+}
+
+/* Gives back the addresses that the program never had pointers to. */
+void segment_trim(struct segment *s)
+{
+	uint64_t used = round_up(s->end, page_size());
+
+	if (range && range_len > used)
+		munmap(range + used, (size_t)(range_len - used));
+	range = NULL;
+	range_len = 0;
+}
+
+static int new_region(struct segment *s, struct place *p, struct region *r, uint64_t len)
+{
+	uint64_t from = s->end;
+	int err = segment_extend(s, p, from + round_up(len, page_size()));
+
+	if (err)
+		return err;
+	r->at = r->committed = from;
+	r->end = s->end;
+	return 0;
+}
+
+/* Allocates the file at least up to to, which lies in the region. */
+static int commit_region(struct segment *s, struct place *p, struct region *r, uint64_t to)
+{
+	int err;
+
+	if (to <= r->committed)
+		return 0;
+	to = round_up(to, page_size() > GRANULE ? page_size() : GRANULE);
+	if (to > r->end)
+		to = r->end;
+	err = segment_commit(s, p, r->committed, to);
+	if (!err)
+		r->committed = to;
+	return err;
+}
+
+/* Finds room for a data area, which ends exactly at off + len. */
+int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off)
+{
+	struct region *r = &s->data;
+	int err = 0;
+
+	len = round_up(len ? len : 1, 8);
+	if (r->end - r->at < len)
+		err = new_region(s, p, r, len < DATA_REGION ? DATA_REGION : len);
+	if (!err)
+		err = commit_region(s, p, r, r->at + len);
+	if (err)
+		return err;
+	*off = r->at;
+	r->at += len;
+	return 0;
+}
+
+/* Finds slot n, where all before n have been asked for. */
+int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot)
+{
+	uint32_t block = 31 - (uint32_t)__builtin_clz(n / SEG_BLOCK_FIRST + 1);
+	uint32_t first = SEG_BLOCK_FIRST * ((1u << block) - 1);
+	uint64_t at;
+	int err = 0;
+
+	if (block >= SEG_BLOCKS)
+		return spmi_fail(SiCallocFailed, "segment: too many contexts");
+	if (s->blocks <= block) {
+		err = new_region(s, p, &s->slots, ((uint64_t)SEG_BLOCK_FIRST << block) * sizeof(**slot));
+		if (err)
+			return err;
+		store_u64(&s->header->slot_block[block], s->slots.at);
+		s->blocks = block + 1;
+	}
+	at = s->slots.at + (uint64_t)(n - first) * sizeof(**slot);
+	err = commit_region(s, p, &s->slots, at + sizeof(**slot));
+	*slot = (struct seg_slot *)(s->base + at);
+	return err;
+}

@@ -1,0 +1,18 @@
+/* The one supplier that a process can be. */
+#ifndef SPMI_STATE_H
+#define SPMI_STATE_H
+
+#include "internal.h"
+
+struct state {
+	pid_t pid;        /* that called SpmiInit; others are its children */
+	bool initialized; /* SpmiInit has succeeded */
+	bool registered;  /* SpmiDdsInit has */
+	struct supplier supplier;
+};
+
+extern struct state spmi_state;
+
+void state_after_fork(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* The library loaded, used and unloaded at run time. Its argument is the library. */
+#include <dlfcn.h>
+
+#include "helpers.h"
+
+/* The macros of helpers.h want these; the library's own are not linked in. */
+int SpmiErrno;
+char SpmiErrmsg[256];
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	CHECK(argc == 2);
+	make_dir();
+	for (i = 0; i < 100; i++) {
+		void *lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+		SpmiShare *(*init)(const cx_create *, int, const cx_create *, int, const char *, ...);
+		char *(*add)(int, const char *, const char *, int);
+		void (*leave)(void);
+		SpmiShare *share;
+
+		CHECK(lib);
+		*(void **)&init = dlsym(lib, "SpmiDdsInit");
+		*(void **)&add = dlsym(lib, "SpmiDdsAddCx");
+		*(void **)&leave = dlsym(lib, "SpmiExit");
+		CHECK(init && add && leave);
+		share = init(guide_table, 4, guide_inst, 2, test_file);
+		CHECK(share && add(0, "DDS/IBM/Moretest/Bingo", "x", 1));
+		CHECK(count_files(".dds", NULL) == 1);
+		if (i % 2)
+			leave();
+		CHECK(dlclose(lib) == 0);
+		CHECK(count_files("", NULL) == 0);
+		((struct dat *)share->SiShArea)->a = 1; /* a thread that has not noticed */
+	}
+	return done();
+}

@@ -1,0 +1,2 @@
+/* domain number of the agent dds, unless -d says otherwise */
+#define DDS 472

@@ -1,0 +1,298 @@
+// Package agent is the table of the agent dds: which suppliers there are, what of
+// theirs is exported under which name and number, and the agent's own state. Segments
+// are package ddsseg's.
+//
+// Everything here belongs to the serving goroutine. Suppliers are looked at when a
+// request comes in, and once a second.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pcp-rtime/rtime/internal/health"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
+)
+
+// Name and Domain are the agent's in pmcd.conf, Root is where its dynamic names are.
+const (
+	Name   = "dds"
+	Domain = 472
+	Root   = "dds"
+)
+
+// Agent is the agent dds.
+type Agent struct {
+	configFile string
+	dirPath    string
+	conf       conf.Config
+	stateDir   string
+	trying     bool // only looks: tells suppliers nothing, removes nothing
+	mute       bool // no MMV file
+	now        func() time.Time
+	warnings   []error // until there is a server with a log
+
+	server    *pmda.Server
+	dir       *segdir.Dir
+	dirError  string // last one logged
+	listAt    time.Time
+	suppliers map[string]*supplier // by file name
+	order     []*supplier          // the same, for taking turns
+	turn      int
+	fresh     []*supplier // opened, and not yet taken in
+	users     map[uint32]*account
+	refused   map[string]string // files and why
+	rows      *pmda.InDom[*row]
+	tree      tree
+	demand    demand
+	counts    counts
+	quiet     quiet
+
+	health *health.File // the ticker's alone
+	shared sharedCounts
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+}
+
+// New declares the agent.
+func New() *pmda.Agent { return newAgent().declare() }
+
+func newAgent() *Agent {
+	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now,
+		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
+		refused: make(map[string]string)}
+	a.rows = &pmda.InDom[*row]{
+		Serial: 0, Name: "suppliers", Keep: true,
+		OneLine: "dynamic data suppliers",
+		Help: "An instance for each program that supplies statistics, by the name that it gave\n" +
+			"and its user, as NAME@USER; further ones of the same name and user have a number\n" +
+			"after it. A supplier that is gone stays, with its state, until the time is over\n" +
+			"that the configuration calls keep, or another takes its place.",
+		InstanceLabels: (*row).labels,
+	}
+	a.tree.init(a)
+	a.demand.init()
+	return a
+}
+
+func (a *Agent) declare() *pmda.Agent {
+	return &pmda.Agent{
+		Name: Name, Domain: Domain, Metrics: a.metrics(), Roots: []string{Root},
+		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Gone: a.demand.gone,
+		Reload: a.reload, Stop: a.close, Try: a.try, TryColumns: tryColumns,
+	}
+}
+
+func (a *Agent) flags(f *pflag.FlagSet) {
+	dir := os.Getenv("PCP_SYSCONF_DIR")
+	if dir == "" {
+		dir = "/etc/pcp"
+	}
+	f.StringVar(&a.configFile, "config", filepath.Join(dir, Name, Name+".conf"), "configuration file")
+	f.StringVar(&a.dirPath, "dir", a.dirPath, "directory of the suppliers' segments")
+}
+
+// setup reads the configuration and, while the agent is still root, makes the directory
+// that suppliers put their segments into.
+func (a *Agent) setup(o *pmda.Options) error {
+	a.trying, a.mute, a.stateDir = a.trying || o.Try, a.mute || o.Try, o.StateDir
+	if a.configFile != "" {
+		if err := a.load(); err != nil {
+			a.warnings = append(a.warnings, err)
+		}
+	}
+	if !a.trying {
+		if err := makeDir(a.dirPath); err != nil {
+			a.warnings = append(a.warnings, err)
+		}
+	}
+	return nil
+}
+
+// makeDir makes the directory for the user that PCP runs as or, where the agent is not
+// root, for its own.
+func makeDir(path string) error {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		name := os.Getenv("PCP_USER")
+		if name == "" {
+			name = "pcp"
+		}
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ = strconv.Atoi(u.Uid)
+			gid, _ = strconv.Atoi(u.Gid)
+		}
+	} else if _, err := os.Stat(path); err == nil {
+		return nil // made for us, or we shall see
+	}
+	return segdir.Make(path, uid, gid)
+}
+
+// load reads the configuration file. Without a file the defaults hold.
+func (a *Agent) load() error {
+	c, err := conf.Load(a.configFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.conf = conf.Defaults()
+	case err != nil:
+		return err
+	default:
+		a.conf = c
+	}
+	return nil
+}
+
+func (a *Agent) start(s *pmda.Server) error {
+	a.server = s
+	for _, w := range a.warnings {
+		s.Logf("%v", w)
+	}
+	if err := a.tree.open(); err != nil {
+		return err
+	}
+	a.look()
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.tasks.Add(1)
+	go func() {
+		defer a.tasks.Done()
+		a.tick(ctx)
+	}()
+	s.Logf("%d suppliers in %s", len(a.suppliers), a.dirPath)
+	return nil
+}
+
+// close leaves all suppliers as they are, but for what they are told about demand.
+func (a *Agent) close() {
+	a.stop()
+	a.tasks.Wait()
+	for _, s := range a.suppliers {
+		a.tell(s, 0, 0)
+		s.r.Close()
+	}
+	if a.dir != nil {
+		a.dir.Close()
+	}
+	a.tree.close()
+}
+
+// refresh brings everything up to date before a request is answered.
+func (a *Agent) refresh(r *pmda.Request) {
+	a.demand.settle()
+	a.look()
+	if r.Fetch {
+		a.tree.want(r.PMIDs)
+		a.demand.begin(r, a.now())
+	}
+	a.tree.fetch++
+}
+
+// reload reads the configuration again. A bad file changes nothing. Lower limits hold
+// for what comes from now on.
+func (a *Agent) reload() error {
+	if err := a.load(); err != nil {
+		return err
+	}
+	a.listAt = time.Time{} // those that were refused get another chance
+	a.server.Logf("configuration read: timeout %v, keep %v", a.conf.Timeout, a.conf.Keep)
+	return nil
+}
+
+// tick looks at everything once a second, whether or not somebody asks.
+func (a *Agent) tick(ctx context.Context) {
+	if !a.mute {
+		var err error
+		if a.health, err = health.Open(Name, a.healthItems()); err != nil {
+			a.server.Logf("no MMV file: %v", err)
+		} else {
+			defer a.health.Close()
+		}
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		a.server.Do(a.second)
+		if a.health != nil {
+			if err := a.health.Update(); err != nil {
+				a.server.Logf("MMV file: %v", err)
+				a.health.Close()
+				a.health = nil
+			}
+		}
+	}
+}
+
+// second is done once a second, between two requests.
+func (a *Agent) second() {
+	a.look()
+	now := a.now()
+	a.demand.settle()
+	for _, s := range a.order {
+		a.check(s, now)
+	}
+	a.sweep()
+	a.demand.publish(a, now)
+	a.tree.expire(now)
+	a.expireRows(now)
+	a.publishCounts()
+}
+
+// try prints the tree of contexts as it is at the moment; --try then goes on with the
+// table of suppliers.
+func (a *Agent) try(_ *pmda.Server, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("--try: unexpected argument %q", args[0])
+	}
+	if a.dir == nil {
+		return errors.New(a.dirError)
+	}
+	a.printTree(os.Stdout)
+	return nil
+}
+
+// quiet limits what strangers can have the agent log.
+type quiet struct {
+	second int64
+	lines  int
+}
+
+// complain writes a line that a supplier has caused; 20 in a second at most.
+func (a *Agent) complain(format string, args ...any) {
+	if now := a.now().Unix(); now != a.quiet.second {
+		if left := a.quiet.lines - maxLines; left > 0 {
+			a.server.Logf("%d lines of this kind were left out", left)
+		}
+		a.quiet = quiet{second: now}
+	}
+	if a.quiet.lines++; a.quiet.lines <= maxLines {
+		a.server.Logf(format, args...)
+	}
+}
+
+const maxLines = 20
+
+// userName returns the name of a user, or the number where there is none.
+func userName(uid uint32) string {
+	n := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(n); err == nil {
+		return u.Username
+	}
+	return n
+}

@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/pmda"
+)
+
+// demand knows who asks for what, and how often. A client that asks for the same metrics
+// again is a subscription, from the second time on; one that has missed several turns is
+// none any more.
+type demand struct {
+	seed    maphash.Seed
+	subs    map[subKey]*subscription
+	now     subKey // of the fetch under way
+	at      time.Time
+	asking  bool
+	touched []*supplier
+	serial  uint64
+}
+
+// subKey tells subscriptions apart: by client, and by the list of metrics asked for,
+// since a client such as pmlogger asks for several lists at different intervals.
+type subKey struct {
+	client *pmda.Client
+	list   uint64
+}
+
+type subscription struct {
+	last     time.Time
+	interval time.Duration // 0: asked once
+	parts    []part
+}
+
+// part is how many of a supplier's values a subscription asks for.
+type part struct {
+	sup    *supplier
+	values int
+}
+
+// told is what a supplier was last told.
+type told struct {
+	values   uint32
+	interval time.Duration
+}
+
+const (
+	maxSubs     = 10000            // remembered
+	missed      = 3                // turns after which a subscription is over
+	slack       = 2 * time.Second  // and so much more
+	askedOnce   = 10 * time.Minute // for which a first time is remembered
+	minInterval = time.Millisecond
+)
+
+func (d *demand) init() {
+	d.seed = maphash.MakeSeed()
+	d.subs = make(map[subKey]*subscription)
+}
+
+// begin notes who fetches what.
+func (d *demand) begin(r *pmda.Request, now time.Time) {
+	d.asking, d.at = true, now
+	d.serial++
+	var h maphash.Hash
+	h.SetSeed(d.seed)
+	for _, id := range r.PMIDs {
+		_, _ = h.Write([]byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
+	}
+	d.now = subKey{r.Client, h.Sum64()}
+}
+
+// touch notes that values of a supplier were asked for.
+func (d *demand) touch(s *supplier, n int) {
+	if !d.asking {
+		return
+	}
+	if s.touched != d.serial {
+		s.touched, s.asked = d.serial, 0
+		d.touched = append(d.touched, s)
+	}
+	s.asked += n
+}
+
+// settle closes the account of the last fetch.
+func (d *demand) settle() {
+	if !d.asking {
+		return
+	}
+	d.asking = false
+	if len(d.touched) == 0 {
+		return
+	}
+	sub := d.subs[d.now]
+	switch {
+	case sub == nil && len(d.subs) >= maxSubs:
+		d.touched = d.touched[:0]
+		return
+	case sub == nil:
+		sub = &subscription{}
+		d.subs[d.now] = sub
+	default:
+		sub.interval = max(d.at.Sub(sub.last), minInterval)
+	}
+	sub.last = d.at
+	sub.parts = sub.parts[:0]
+	for _, s := range d.touched {
+		sub.parts = append(sub.parts, part{s, s.asked})
+	}
+	d.touched = d.touched[:0]
+}
+
+// gone forgets a client.
+func (d *demand) gone(c *pmda.Client) {
+	for key := range d.subs {
+		if key.client == c {
+			delete(d.subs, key)
+		}
+	}
+}
+
+// forget forgets a supplier.
+func (d *demand) forget(s *supplier) {
+	for _, sub := range d.subs {
+		kept := sub.parts[:0]
+		for _, p := range sub.parts {
+			if p.sup != s {
+				kept = append(kept, p)
+			}
+		}
+		clear(sub.parts[len(kept):])
+		sub.parts = kept
+	}
+}
+
+// over reports whether nobody is to be expected to ask again.
+func (sub *subscription) over(now time.Time) bool {
+	silence := now.Sub(sub.last)
+	if sub.interval == 0 {
+		return silence > askedOnce
+	}
+	return silence > missed*sub.interval+slack
+}
+
+// publish tells all suppliers how many of their values are being asked for, and at what
+// interval.
+func (d *demand) publish(a *Agent, now time.Time) {
+	sums := make(map[*supplier]told)
+	for key, sub := range d.subs {
+		if sub.over(now) {
+			delete(d.subs, key)
+			continue
+		}
+		if sub.interval == 0 {
+			continue
+		}
+		for _, p := range sub.parts {
+			t := sums[p.sup]
+			t.values += uint32(p.values)
+			if t.interval == 0 || sub.interval < t.interval {
+				t.interval = sub.interval
+			}
+			sums[p.sup] = t
+		}
+	}
+	for _, s := range a.order {
+		t := sums[s]
+		a.tell(s, t.values, t.interval)
+	}
+}
+
+// tell tells one supplier, if it is news.
+func (a *Agent) tell(s *supplier, values uint32, interval time.Duration) {
+	t := told{values, interval.Round(time.Millisecond)}
+	if s.told == t || s.gone || a.trying {
+		return
+	}
+	s.told = t
+	if err := s.r.SetDemand(t.values, t.interval); err != nil {
+		a.tree.breaks(s, err)
+	}
+}
+
+// supplierName is the name in a segment's header, made printable and one word.
+func supplierName(i ddsseg.Info) string { return nameOr(i.Name, "unnamed") }

@@ -1,0 +1,388 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+)
+
+// numbersOf returns what has to stay for ever: PMIDs, instance domains and instances.
+func (l *lab) numbersOf(metrics ...string) string {
+	l.t.Helper()
+	var b strings.Builder
+	for _, m := range metrics {
+		d, err := l.Desc(m)
+		if err != nil {
+			l.t.Fatalf("%s: %v", m, err)
+		}
+		fmt.Fprintf(&b, "%s %v %v", m, d.PMID, d.InDom)
+		if d.InDom != pcp.InDomNull {
+			list := l.Instances(d.InDom)
+			slices.SortFunc(list, func(a, b pcp.Instance) int { return int(a.ID - b.ID) })
+			fmt.Fprintf(&b, " %v", list)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestNumbersStay: numbers are the same after restarts of supplier and agent, in
+// whatever order suppliers come.
+func TestNumbersStay(t *testing.T) {
+	l := newLab(t)
+	other := func() *readertest.Segment {
+		return readertest.New(t, "other", 0, readertest.Context{Path: "DDS/IBM"},
+			readertest.Context{Path: "DDS/IBM/Other", Stats: []readertest.Stat{stat("x", 0), stat("y", 1)}},
+			readertest.Context{Path: "DDS/IBM/Other/T", Template: true, Stats: []readertest.Stat{stat("z", 0)}})
+	}
+	metrics := []string{"dds.IBM.Test.gadgets", "dds.IBM.Moretest.SubTest.queue", "dds.IBM.Moretest.problems", "dds.IBM.Other.y", "dds.IBM.Other.z"}
+	s, o := supl(t), other()
+	s.Add(0, bingo, "DDS/IBM/Moretest/Bango", "")
+	s.Add(1, bingo, "DDS/IBM/Moretest/Bingo", "")
+	o.Add(0, 2, "DDS/IBM/Other/a", "")
+	s.Publish(l.dir, -1)
+	o.Publish(l.dir, -1)
+	want := l.numbersOf(metrics...)
+	s.Die()
+	o.Die()
+	l.second()
+	l.is("rtime.dds.agent.suppliers", "=0")
+	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
+	l.is("dds.IBM.Moretest.problems", "")
+	if d, err := l.Desc("dds.IBM.Test.gadgets"); err != nil || d.Type != pcp.TypeU64 {
+		t.Errorf("without supplier: %+v %v", d, err)
+	}
+	again := func() {
+		t.Helper()
+		s, o = supl(t), other()
+		o.Add(3, 2, "DDS/IBM/Other/a", "")
+		o.Publish(l.dir, -1)
+		l.second()
+		s.Add(5, bingo, "DDS/IBM/Moretest/Bango", "")
+		s.Publish(l.dir, -1)
+		s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+		if got := l.numbersOf(metrics...); got != want {
+			t.Errorf("numbers are\n%swant\n%s", got, want)
+		}
+	}
+	again()
+	l.end()
+	s.End()
+	o.End()
+	l.start()
+	l.names()
+	again()
+}
+
+// TestKeep: a metric without supplier goes when its time is over.
+func TestKeep(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Publish(l.dir, -1)
+	l.names(suplNames...)
+	s.End()
+	l.second()
+	l.is("rtime.dds.supplier.state", title(t)+"=ended")
+	l.is("rtime.dds.supplier.up", title(t)+"=0")
+	l.ahead = 23 * time.Hour
+	l.second()
+	l.names(suplNames...)
+	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
+	l.ahead = 25 * time.Hour
+	l.second()
+	l.names()
+	l.is("rtime.dds.supplier.state", "")
+	l.is("rtime.dds.agent.users", "=0")
+	s = supl(t)
+	s.Publish(l.dir, -1)
+	l.names(suplNames...)
+	l.is("dds.IBM.Test.gadgets", "=0")
+}
+
+// TestStale: a supplier that does not renew its time stamp is told to go away and its
+// contexts vanish; one that takes the word back is back.
+func TestStale(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+	s.Publish(l.dir, -1)
+	l.is("dds.IBM.Moretest.problems", "Bingo=0")
+	l.ahead = 25 * time.Second
+	s.Stamp(time.Now().Add(-time.Hour)) // another, though an old one: its clock is its own
+	l.second()
+	l.ahead = 50 * time.Second
+	l.second()
+	l.is("dds.IBM.Test.gadgets", "=0")
+	l.ahead = 60 * time.Second
+	l.second()
+	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
+	l.is("dds.IBM.Moretest.problems", "")
+	l.is("rtime.dds.supplier.state", title(t)+"=stale")
+	l.is("rtime.dds.supplier.contexts", title(t)+"=0")
+	l.is("rtime.dds.agent.stale", "=1")
+	if s.Get32(readertest.GoAwayOff) != 1 {
+		t.Error("not told to go away")
+	}
+	s.Stamp(time.Now()) // it does not listen
+	l.second()
+	l.is("rtime.dds.supplier.state", title(t)+"=stale")
+	s.Put32(readertest.GoAwayOff, 0)
+	s.Stamp(time.Now().Add(time.Second))
+	l.second()
+	l.is("rtime.dds.supplier.state", title(t)+"=ready")
+	l.is("dds.IBM.Moretest.problems", "Bingo=0")
+	l.is("dds.IBM.Test.gadgets", "=0")
+	l.a.conf.Timeout = 0
+	l.ahead = time.Hour
+	l.second()
+	l.is("rtime.dds.supplier.state", title(t)+"=ready")
+}
+
+// TestStaleAtFirst: an agent that starts finds a supplier that has long been stuck.
+func TestStaleAtFirst(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Stamp(time.Now().Add(-time.Minute))
+	s.Publish(l.dir, -1)
+	l.is("rtime.dds.supplier.state", title(t)+"=stale")
+	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
+}
+
+// TestDied: a supplier whose process is gone is gone at the next request, and its file
+// is removed. What the next one is told is of its own.
+func TestDied(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	path := s.Publish(l.dir, -1)
+	l.is("dds.IBM.Test.gadgets", "=0")
+	s.Die()
+	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
+	l.is("rtime.dds.supplier.state", title(t)+"=died")
+	l.is("rtime.dds.supplier.statistics", "")
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	s = supl(t)
+	s.Publish(l.dir, -1)
+	l.is("dds.IBM.Test.gadgets", "=0")
+	l.is("rtime.dds.supplier.state", title(t)+"=ready")
+	// One that died while nobody looked is removed and not shown.
+	dead := supl(t)
+	path = dead.Publish(l.t.TempDir(), -1)
+	dead.Die()
+	left := filepath.Join(l.dir, filepath.Base(path))
+	if err := os.Rename(path, left); err != nil {
+		t.Fatal(err)
+	}
+	l.is("rtime.dds.agent.suppliers", "=1")
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what a dead one left is still there: %v", err)
+	}
+}
+
+// TestTaken: the first has a name, the next gets it when it is free, whatever user it is.
+func TestTaken(t *testing.T) {
+	l := newLab(t)
+	first := supl(t)
+	first.Put64(first.Data[1], 1)
+	first.Publish(l.dir, -1)
+	l.is("dds.IBM.Test.gadgets", "=1")
+	second := supl(t)
+	second.Put64(second.Data[1], 2)
+	second.Publish(l.dir, 65534)
+	second.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+	l.is("dds.IBM.Test.gadgets", "=1")
+	l.is("dds.IBM.Moretest.problems", "Bingo=0") // this one is its own
+	other := "SpmiSupl@" + userName(65534)
+	l.is("rtime.dds.supplier.contexts", other+"=1 "+title(t)+"=2")
+	l.is("rtime.dds.supplier.errors", other+"=2 "+title(t)+"=0")
+	l.is("rtime.dds.agent.waiting", "=2")
+	third := supl(t)
+	third.Put64(third.Data[1], 3)
+	third.Publish(l.dir, 65534)
+	l.second()
+	second.Die() // one that waits goes
+	first.Die()
+	l.second()
+	l.is("dds.IBM.Test.gadgets", "=3")
+	d, _ := l.Desc("dds.IBM.Test.gadgets")
+	if got := fmt.Sprint(l.Labels(uint32(d.PMID), pcp.LabelItem)); !strings.Contains(got, userName(65534)) {
+		t.Errorf("labels %v", got)
+	}
+	l.is("rtime.dds.agent.waiting", "=0")
+	l.is("rtime.dds.supplier.contexts", other+"#2=2")
+}
+
+// TestDamaged: a file that is cut off while it is mapped costs its supplier's values,
+// in the very fetch in which that is found.
+func TestDamaged(t *testing.T) {
+	l := newLab(t)
+	good := readertest.New(t, "good", 0, readertest.Context{Path: "DDS/v/good", Stats: []readertest.Stat{stat("x", 0)}},
+		readertest.Context{Path: "DDS/v/shared"}, readertest.Context{Path: "DDS/v/shared/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}})
+	good.Add(0, 2, "DDS/v/shared/g", "")
+	good.Publish(l.dir, -1)
+	s := readertest.New(t, "bad", 0, readertest.Context{Path: "DDS/v/bad", Stats: []readertest.Stat{stat("x", 0)}},
+		readertest.Context{Path: "DDS/v/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}})
+	s.Add(0, 1, "DDS/v/shared/b", "")
+	s.Publish(l.dir, -1)
+	l.is("dds.v.shared.n", "b=0 g=0")
+	var ids []pcp.PMID
+	for _, m := range []string{"dds.v.good.x", "dds.v.bad.x", "dds.v.shared.n"} {
+		d, err := l.Desc(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, d.PMID)
+	}
+	s.Truncate(0)
+	sets := l.Fetch(ids...)
+	if len(sets[0].Values) != 1 || sets[1].Err != pcp.ErrValue || len(sets[2].Values) != 1 {
+		t.Errorf("%+v", sets)
+	}
+	l.is("rtime.dds.supplier.state", "bad@root=damaged good@root=ready")
+	l.is("rtime.dds.agent.damaged", "=1")
+}
+
+// TestDamagedInFetch: as before, with the file cut off after the agent has looked and
+// before it reads values.
+func TestDamagedInFetch(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Publish(l.dir, -1)
+	l.is("dds.IBM.Test.gadgets", "=0")
+	done := make(chan struct{})
+	l.srv.Do(func() {
+		defer close(done)
+		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
+		s.Truncate(0)
+		if v, ok := l.a.tree.groups["DDS/IBM/Test"].live.value(0); ok {
+			t.Errorf("value %d of a file without content", v)
+		}
+	})
+	<-done
+	l.is("rtime.dds.supplier.state", title(t)+"=damaged")
+}
+
+// TestDemand: suppliers are told what clients ask for again and again, each at its own
+// interval, and that they have stopped.
+func TestDemand(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	for i := range uint32(3) {
+		s.Add(i, bingo, fmt.Sprintf("DDS/IBM/Moretest/i%d", i), "")
+	}
+	s.Publish(l.dir, -1)
+	told := func(values, ms uint32) {
+		t.Helper()
+		l.second()
+		v, i := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff)
+		if v != values || i != ms {
+			t.Errorf("told %d values at %d ms, want %d at %d", v, i, values, ms)
+		}
+	}
+	id := func(m string) pcp.PMID {
+		d, err := l.Desc(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.PMID
+	}
+	gadgets, widgets, problems := id("dds.IBM.Test.gadgets"), id("dds.IBM.Test.widgets"), id("dds.IBM.Moretest.problems")
+	base := time.Now()
+	l.a.now = func() time.Time { return base.Add(l.ahead) }
+	told(0, 0)
+	fetch := func(slot int32, at time.Duration, ids ...pcp.PMID) {
+		l.Slot, l.ahead = slot, at
+		l.Fetch(ids...)
+	}
+	fetch(1, 0, gadgets, widgets)
+	told(0, 0) // once is not a subscription
+	fetch(1, 2*time.Second, gadgets, widgets)
+	told(2, 2000)
+	fetch(2, 3*time.Second, problems)
+	fetch(1, 4*time.Second, gadgets, widgets)
+	fetch(2, 4*time.Second, problems)
+	told(5, 1000)
+	fetch(2, 5*time.Second, problems)
+	fetch(1, 6*time.Second, gadgets, widgets)
+	told(5, 1000)
+	l.is("rtime.dds.supplier.subscribed", title(t)+"=5")
+	l.Gone(2)
+	l.Names("") // a request, so that the notice has been dealt with
+	told(2, 2000)
+	l.ahead += 7 * time.Second
+	s.Stamp(base.Add(l.ahead))
+	told(2, 2000)
+	l.ahead += 2 * time.Second
+	told(0, 0)
+	// One instance of three.
+	d, _ := l.Desc("dds.IBM.Moretest.problems")
+	inst, err := l.Lookup(d.InDom, "i1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Profile(pdu.InDomProfile{InDom: d.InDom, State: pdu.Exclude, List: []int32{inst}})
+	fetch(3, 20*time.Second, problems)
+	fetch(3, 20500*time.Millisecond, problems)
+	told(1, 500)
+}
+
+// TestLimits: what is beyond a user's limits is not exported, and the rest is.
+func TestLimits(t *testing.T) {
+	fixed := func(name string, stats int) *readertest.Segment {
+		c := readertest.Context{Path: "DDS/v/" + name}
+		for i := range stats {
+			c.Stats = append(c.Stats, stat(fmt.Sprintf("s%d", i), uint32(i)))
+		}
+		return readertest.New(t, name, 0, c, readertest.Context{Path: "DDS/v/" + name + "/T", Template: true, Stats: c.Stats[:1]})
+	}
+	for name, c := range map[string]struct {
+		mend func(*Agent)
+		want string
+	}{
+		"suppliers":  {func(a *Agent) { a.conf.Suppliers = 1 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
+		"contexts":   {func(a *Agent) { a.conf.Contexts = 3 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
+		"statistics": {func(a *Agent) { a.conf.Statistics = 3 }, "a.s0 a.s1 a.s0[x]"},
+		"metrics":    {func(a *Agent) { a.conf.Metrics = 2 }, "a.s0 a.s1"},
+		"bytes":      {func(a *Agent) { a.conf.Bytes = readertest.DefaultSize * 3 / 2 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
+		"names":      {func(a *Agent) { a.conf.Names = 1 }, "a.s0 a.s1 a.s0[x] b.s0 b.s1"},
+		"domains":    {func(a *Agent) { a.conf.Domains = 0 }, "a.s0 a.s1 b.s0 b.s1"},
+		"none":       {func(a *Agent) {}, "a.s0 a.s1 a.s0[x] a.s0[y] b.s0 b.s1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, c.mend)
+			s := fixed("a", 2)
+			s.Add(0, 1, "DDS/v/a/x", "")
+			s.Add(1, 1, "DDS/v/a/y", "")
+			s.Publish(l.dir, -1)
+			l.Names("")
+			fixed("b", 2).Publish(l.dir, -1)
+			var got []string
+			for _, m := range l.Names("dds") {
+				values, err := l.Values(m)
+				if err != nil {
+					t.Fatal(m, err)
+				}
+				for inst := range values {
+					short := strings.TrimPrefix(m, "dds.v.")
+					if i := strings.Index(short, "_"); i > 0 {
+						short = short[:i]
+					}
+					if inst != "" {
+						short += "[" + inst + "]"
+					}
+					got = append(got, short)
+				}
+			}
+			alikeSet(t, got, strings.Fields(c.want))
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pcp-rtime/rtime/internal/health"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+)
+
+// counts are what the agent counts of its own.
+type counts struct {
+	opened, refused, damaged, stale, died, torn uint64
+}
+
+// number is one figure of the agent's own state, published both as a metric below
+// rtime.dds.agent and in the MMV file.
+type number struct {
+	item          int
+	name          string
+	sem           pcp.Sem
+	oneline, help string
+	get           func() uint64
+}
+
+func (a *Agent) numbers() []number {
+	return []number{
+		{0, "suppliers", pcp.SemInstant, "suppliers that are there", "Stale ones included.", func() uint64 { return uint64(len(a.suppliers)) }},
+		{1, "contexts", pcp.SemInstant, "contexts that are exported", "Over all suppliers; those without statistics do not count.",
+			func() uint64 { return uint64(a.tree.exports) }},
+		{2, "statistics", pcp.SemInstant, "values that are exported", "Over all suppliers.", func() uint64 { return uint64(a.tree.values) }},
+		{3, "metrics", pcp.SemInstant, "names below dds", "Those whose supplier is away included.", func() uint64 { return uint64(len(a.tree.used)) }},
+		{4, "opened", pcp.SemCounter, "suppliers that came", "", func() uint64 { return a.counts.opened }},
+		{5, "refused", pcp.SemCounter, "segments that were not taken", "They make no sense, are not whose they claim to be, or are beyond a limit. The\nagent's log says which.",
+			func() uint64 { return a.counts.refused }},
+		{6, "damaged", pcp.SemCounter, "segments that make no sense", "At first, or later on.", func() uint64 { return a.counts.damaged }},
+		{7, "stale", pcp.SemCounter, "suppliers that were told to go away", "Their time stamp was too old.", func() uint64 { return a.counts.stale }},
+		{8, "died", pcp.SemCounter, "suppliers whose process went without a word", "", func() uint64 { return a.counts.died }},
+		{9, "torn", pcp.SemCounter, "contexts without values for once", "The supplier was in the middle of an update, again and again, while it was looked\nat.",
+			func() uint64 { return a.counts.torn }},
+		{10, "waiting", pcp.SemInstant, "paths that more than one supplier claims", "The first has it; the others wait.", func() uint64 { return uint64(len(a.tree.waiting)) }},
+		{11, "bytes", pcp.SemInstant, "size of all segments", "In bytes.", func() uint64 {
+			n := int64(0)
+			for _, s := range a.order {
+				n += s.bytes
+			}
+			return uint64(n)
+		}},
+		{12, "users", pcp.SemInstant, "users who have suppliers, or had", "", func() uint64 { return uint64(len(a.users)) }},
+	}
+}
+
+func (a *Agent) agentMetrics() []pmda.Metric {
+	var rows []pmda.Metric
+	for _, n := range a.numbers() {
+		units := pcp.Count
+		if n.name == "bytes" {
+			units = pcp.Bytes
+		}
+		rows = append(rows, pmda.Metric{Name: "rtime.dds.agent." + n.name, Cluster: clusterAgent, Item: n.item,
+			Sem: n.sem, Units: units, OneLine: n.oneline, Help: n.help,
+			Get: pmda.Value(func() (uint64, error) { return n.get(), nil })})
+	}
+	return rows
+}
+
+// sharedCounts are the numbers as of the last second, for the goroutine that writes the
+// MMV file.
+type sharedCounts struct {
+	mu     sync.Mutex
+	values []uint64
+}
+
+func (a *Agent) publishCounts() {
+	a.shared.mu.Lock()
+	defer a.shared.mu.Unlock()
+	a.shared.values = a.shared.values[:0]
+	for _, n := range a.numbers() {
+		a.shared.values = append(a.shared.values, n.get())
+	}
+}
+
+// healthItems are the numbers as the MMV file has them.
+func (a *Agent) healthItems() []health.Item {
+	var items []health.Item
+	for i, n := range a.numbers() {
+		items = append(items, health.Item{Name: n.name, Counter: n.sem == pcp.SemCounter, OneLine: n.oneline, Read: func() uint64 {
+			a.shared.mu.Lock()
+			defer a.shared.mu.Unlock()
+			if i < len(a.shared.values) {
+				return a.shared.values[i]
+			}
+			return 0
+		}})
+	}
+	return items
+}
+
+// printTree prints contexts and statistics with their descriptions.
+func (a *Agent) printTree(w io.Writer) {
+	for _, path := range slices.Sorted(maps.Keys(a.tree.paths)) {
+		l := a.tree.paths[path]
+		fmt.Fprintf(w, "%-40s  %s (%s)\n", names.Line(path)+"/", names.Line(l.c.Descr), l.sup.row.title)
+		for i, s := range l.form.stats {
+			if s == nil {
+				continue
+			}
+			metric := l.group.columns[i].metric.Name
+			if l.inst != "" {
+				metric += fmt.Sprintf("[%q]", l.inst)
+			}
+			indent := strings.Repeat(" ", 4)
+			fmt.Fprintf(w, "%s%-36s  %s\n", indent, s.Name, metric)
+		}
+	}
+}

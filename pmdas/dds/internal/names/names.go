@@ -1,0 +1,95 @@
+// Package names turns the names of contexts and statistics, which may hold nearly
+// anything, into names that PCP allows. The rule is the same on every start:
+//
+//   - a percent sign becomes "pct", set off by an underscore from what stands beside it;
+//   - each other character that is no ASCII letter, digit or underscore becomes an
+//     underscore;
+//   - a name that does not begin with a letter then gets an "x" before it.
+//
+// Two names that come out alike are told apart by Suffix. Instances may hold more:
+// there only blanks, which end a name for PCP's tools, and what cannot be printed
+// become underscores.
+package names
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Part returns a part of a metric's name.
+func Part(name string) string {
+	var b strings.Builder
+	apart := false // an underscore is due before a letter or digit
+	for _, r := range name {
+		switch {
+		case r == '%':
+			if s := b.String(); s != "" && s[len(s)-1] != '_' {
+				b.WriteByte('_')
+			}
+			b.WriteString("pct")
+			apart = true
+			continue
+		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			if apart {
+				b.WriteByte('_')
+			}
+			b.WriteRune(r)
+		default:
+			b.WriteByte('_')
+		}
+		apart = false
+	}
+	s := b.String()
+	if s == "" || s[0] == '_' || s[0] >= '0' && s[0] <= '9' {
+		s = "x" + s
+	}
+	return s
+}
+
+// Instance returns the name of an instance.
+func Instance(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// Suffix returns what is added to a name that came out like another's, after the name
+// as it was.
+func Suffix(original string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(original))
+	return fmt.Sprintf("_%08x", h.Sum32())
+}
+
+// Line makes a text one line that can be printed: for one-line help and labels.
+func Line(text string) string {
+	return strings.TrimSpace(strings.Join(strings.Fields(strings.Map(printable, text)), " "))
+}
+
+// Text makes a text printable, its lines kept.
+func Text(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return printable(r)
+	}, text))
+}
+
+func printable(r rune) rune {
+	switch {
+	case r == utf8.RuneError:
+		return '?'
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsGraphic(r):
+		return '?'
+	}
+	return r
+}

@@ -1,0 +1,287 @@
+package spmi
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// Options say how a supplier is opened. The zero value is good.
+type Options struct {
+	Dir      string     // of segments; default $RTIME_DDS_DIR, else /run/rtime/dds
+	Name     string     // of the program, up to 63 bytes; default its file's
+	Vendor   string     // such as "DDS/IBM": what paths that do not begin with DDS/ lie below
+	Volatile []*Context // a declaration for each kind that Supplier.Add is to add
+
+	// Manual leaves it to the program to say that it is active, with Update or Touch,
+	// at least every 15 seconds. Otherwise a goroutine does so each second, which
+	// says that the process runs, not that it does what it should.
+	Manual bool
+}
+
+// Supplier is a running supplier. Its methods may be called by several goroutines at
+// once.
+type Supplier struct {
+	vendor string
+	manual bool
+	line   ddsseg.Line
+	arena  *arena
+	err    error // why nothing is published
+
+	mu     sync.Mutex // guards what follows
+	tree   *tree
+	kinds  map[string]*kind       // of volatile contexts, by signature
+	types  map[reflect.Type]*kind // those that Values alone declares
+	closed bool
+
+	stop, stopped chan struct{}
+}
+
+// arena stands for the address space of a segment: it is given back when neither the
+// supplier nor a handle refers to it.
+type arena struct{ w *ddsseg.Writer }
+
+// Open publishes the contexts and their statistics. They stand until Close.
+//
+// An error says that the declarations are at fault, or with ErrDuplicate that another
+// supplier has one of the paths; then no handle was touched. Where there is no
+// directory to publish in, or it cannot be written, or the system has no segments, the
+// supplier works on private memory instead, which nobody sees: Err says so.
+func Open(opts Options, contexts ...*Context) (*Supplier, error) {
+	dir := opts.Dir
+	if dir == "" {
+		dir = os.Getenv(ddsseg.DirEnv)
+	}
+	if dir == "" {
+		dir = ddsseg.DefaultDir
+	}
+	name := opts.Name
+	if name == "" && len(os.Args) > 0 {
+		name = filepath.Base(os.Args[0])
+		name = name[:min(len(name), ddsseg.PathLen-1)]
+	}
+	if len(name) >= ddsseg.PathLen {
+		return nil, fail(CodeBadArgument, "", "name longer than 63 bytes")
+	}
+	s := &Supplier{
+		vendor: opts.Vendor, manual: opts.Manual, tree: newTree(dir),
+		kinds: map[string]*kind{}, types: map[reflect.Type]*kind{},
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	p := &plan{s: s}
+	if err := p.declare(contexts, opts.Volatile); err != nil {
+		return nil, err
+	}
+	if err := p.publish(dir, name); err != nil {
+		return nil, err
+	}
+	s.line.Stamp(time.Now())
+	if opts.Manual {
+		close(s.stopped)
+	} else {
+		go s.tick()
+	}
+	return s, nil
+}
+
+// plan is what Open makes of the declarations.
+type plan struct {
+	s        *Supplier
+	contexts []*Context
+	kinds    []*kind
+	decls    []ddsseg.ContextDecl
+	claim    []string
+}
+
+func (p *plan) declare(fixed, volatile []*Context) error {
+	for _, c := range fixed {
+		if err := p.fixed(c); err != nil {
+			return err
+		}
+	}
+	for _, c := range volatile {
+		if err := p.template(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) fixed(c *Context) error {
+	path := full(p.s.vendor, c.Path)
+	k, err := kindOf(c)
+	if err != nil {
+		return err
+	}
+	if err := c.check(path, k, false); err != nil {
+		return err
+	}
+	if len(k.fields) > 0 && reflect.ValueOf(c.Values).IsNil() {
+		return fail(CodeBadArgument, path, "Values is nil")
+	}
+	if a := c.area.Load(); a != nil && !a.isGone() {
+		return fail(CodeDuplicate, path, "the context is live already")
+	}
+	_, known, err := p.s.tree.add(path, c, k, false)
+	if err != nil || known {
+		return err
+	}
+	if !ddsseg.Shared(path) {
+		p.claim = append(p.claim, path)
+	}
+	p.contexts = append(p.contexts, c)
+	p.kinds = append(p.kinds, k)
+	p.decls = append(p.decls, decl(path, c, k, false))
+	return nil
+}
+
+// template takes in a kind of volatile contexts. Its path only serves as an example,
+// and clashes with nothing.
+func (p *plan) template(c *Context) error {
+	path := full(p.s.vendor, c.Path)
+	k, err := kindOf(c)
+	if err != nil {
+		return err
+	}
+	if err := c.check(path, k, true); err != nil {
+		return err
+	}
+	sig := k.signature()
+	if p.s.kinds[sig] != nil {
+		return fail(CodeDuplicate, path, "two volatile contexts have the same statistics")
+	}
+	k.template = len(p.decls)
+	p.s.kinds[sig] = k
+	if len(c.Stats) == 0 && c.Values != nil {
+		p.s.types[reflect.TypeOf(c.Values)] = k
+	}
+	p.decls = append(p.decls, decl(path, c, k, true))
+	return nil
+}
+
+func decl(path string, c *Context, k *kind, template bool) ddsseg.ContextDecl {
+	labels, _ := labelsJSON(c.Labels)
+	return ddsseg.ContextDecl{
+		Path: path, Descr: c.Descr, ASN: c.ASN, Template: template,
+		Stats: k.decls, DataLen: uint32(8 * len(k.decls)), Help: c.Help, Labels: labels,
+	}
+}
+
+// publish makes the segment, or does without, and binds the handles.
+func (p *plan) publish(dir, name string) error {
+	s := p.s
+	w, err := ddsseg.CreateWriter(dir, name, p.decls, p.claim)
+	var taken *ddsseg.ClaimedError
+	if errors.As(err, &taken) {
+		return claimError(err)
+	}
+	if err != nil {
+		s.err = claimError(err)
+		s.line = ddsseg.NewLine()
+		s.arena = &arena{}
+	} else {
+		s.line = w.Line()
+		s.arena = &arena{w}
+		runtime.AddCleanup(s.arena, (*ddsseg.Writer).Unmap, w)
+	}
+	for i, c := range p.contexts {
+		a := s.private(len(p.kinds[i].decls))
+		if w != nil {
+			at := w.Fixed(i)
+			a.words, a.update = at.Words, at.Update
+		}
+		p.kinds[i].bind(c, a)
+		c.area.Store(a)
+	}
+	return nil
+}
+
+// private returns an area in this process's own memory.
+func (s *Supplier) private(n int) *area {
+	return &area{words: make([]uint64, n), update: new(uint32), manual: s.manual, line: s.line, arena: s.arena}
+}
+
+func (a *area) isGone() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.gone
+}
+
+// tick says once a second that the process lives.
+func (s *Supplier) tick() {
+	defer close(s.stopped)
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case now := <-t.C:
+			s.line.Stamp(now)
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+// Touch says that the supplier is active.
+func (s *Supplier) Touch() {
+	s.line.Stamp(time.Now())
+	runtime.KeepAlive(s)
+}
+
+// Err returns nil if the statistics are published, else why they are not. It does not
+// change while the supplier is open.
+func (s *Supplier) Err() error { return s.err }
+
+// GoAway reports whether a consumer found the supplier dead, because it was not active
+// for too long, or unwanted. It should be closed then; it may be opened anew.
+func (s *Supplier) GoAway() bool {
+	defer runtime.KeepAlive(s)
+	return s.line.GoAway()
+}
+
+// Subscribed returns how many values are being asked for. With none, values that cost
+// something may be left to get old.
+func (s *Supplier) Subscribed() int {
+	defer runtime.KeepAlive(s)
+	return s.line.Subscribed()
+}
+
+// Interval returns the shortest interval at which somebody asks, 0 if it is not known.
+func (s *Supplier) Interval() time.Duration {
+	defer runtime.KeepAlive(s)
+	return s.line.Interval()
+}
+
+// Close withdraws everything. Handles may be used after it, to no effect that anybody
+// sees; Close of a closed supplier does nothing.
+func (s *Supplier) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	close(s.stop)
+	<-s.stopped
+	s.line.Stamp(time.Now())
+	for _, n := range s.tree.nodes {
+		if n.ctx != nil {
+			if a := n.ctx.area.Load(); a != nil {
+				a.mu.Lock()
+				a.gone = true
+				a.mu.Unlock()
+			}
+		}
+	}
+	if s.arena.w != nil {
+		s.arena.w.End()
+	}
+	s.tree, s.kinds, s.types = nil, nil, nil
+	return nil
+}

@@ -1,0 +1,144 @@
+package spmi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// tree is what a supplier has declared: it finds clashes of names and numbers at a cost
+// that does not depend on how much there is.
+type tree struct {
+	dir   string // of segments, to ask for what other suppliers have; "" to not ask
+	nodes map[string]*node
+	asns  map[numbered]bool
+}
+
+type node struct {
+	kind     *kind
+	ctx      *Context // nil for DDS and for vendors that were not declared
+	children int
+	volatile bool
+}
+
+// numbered is an ASN.1 number within the context above.
+type numbered struct {
+	parent string
+	asn    uint32
+}
+
+func newTree(dir string) *tree {
+	return &tree{dir: dir, nodes: map[string]*node{"DDS": {kind: &kind{}}}, asns: map[numbered]bool{}}
+}
+
+// check returns what is wrong with a context by itself.
+func (c *Context) check(path string, k *kind, volatile bool) error {
+	_, err := labelsJSON(c.Labels)
+	switch {
+	case !ddsseg.ValidPath(path):
+		return fail(CodeBadArgument, path, "not a path of up to 63 bytes that begins with DDS")
+	case ddsseg.Shared(path) && len(k.decls) > 0:
+		return fail(CodeBadArgument, path, "statistics directly in DDS or a vendor's context")
+	case ddsseg.Shared(path) && volatile:
+		return fail(CodeBadArgument, path, "a vendor's context is not volatile")
+	case err != nil:
+		return fail(CodeBadArgument, path, err.Error())
+	}
+	return checkTexts(path, c.Descr, c.Help)
+}
+
+// add checks a context against what is there and takes it in. own reports whether the
+// context above is this supplier's; known that a vendor's context was there already.
+func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known bool, err error) {
+	if n := t.nodes[path]; n != nil {
+		if !ddsseg.Shared(path) {
+			return false, false, fail(CodeDuplicate, path, "")
+		}
+		known, n.ctx = n.ctx != nil || known, c
+		return true, known, t.number(path, c.ASN, known)
+	}
+	parent := ddsseg.Parent(path)
+	above, err := t.above(path, parent)
+	if err != nil {
+		return false, false, err
+	}
+	last := path[len(parent)+1:]
+	if above != nil && above.kind.names[last] {
+		return false, false, fail(CodeDuplicate, path, "a statistic has that name")
+	}
+	if above != nil && c.ASN != 0 && above.kind.asns[c.ASN] {
+		return false, false, fail(CodeDuplicate, path, fmt.Sprintf("a statistic has the ASN.1 number %d", c.ASN))
+	}
+	if err := t.number(path, c.ASN, false); err != nil {
+		return false, false, err
+	}
+	t.nodes[path] = &node{kind: k, ctx: c, volatile: volatile}
+	if above != nil {
+		above.children++
+	}
+	return above != nil, false, nil
+}
+
+// above finds the node above; nil if that is another supplier's. Vendors' contexts are
+// made as they are needed.
+func (t *tree) above(path, parent string) (*node, error) {
+	if n := t.nodes[parent]; n != nil {
+		return n, nil
+	}
+	if ddsseg.Shared(parent) {
+		n := &node{kind: &kind{}}
+		t.nodes[parent] = n
+		return n, nil
+	}
+	if t.dir != "" {
+		// Where nobody can be asked, nobody will see it either.
+		if taken, err := ddsseg.Taken(t.dir, parent); taken || err != nil {
+			return nil, nil
+		}
+	}
+	return nil, fail(CodeInvalidCx, path, "no context "+parent+" above it")
+}
+
+func (t *tree) number(path string, asn uint32, known bool) error {
+	if asn == 0 || known {
+		return nil
+	}
+	key := numbered{ddsseg.Parent(path), asn}
+	if t.asns[key] {
+		return fail(CodeDuplicate, path, fmt.Sprintf("ASN.1 number %d used twice below %s", asn, key.parent))
+	}
+	t.asns[key] = true
+	return nil
+}
+
+// remove takes a context out.
+func (t *tree) remove(path string, asn uint32) {
+	delete(t.nodes, path)
+	parent := ddsseg.Parent(path)
+	delete(t.asns, numbered{parent, asn})
+	if n := t.nodes[parent]; n != nil {
+		n.children--
+	}
+}
+
+// claimError turns the answer of the segment's writer into this package's.
+func claimError(err error) error {
+	var taken *ddsseg.ClaimedError
+	switch {
+	case errors.As(err, &taken):
+		return &Error{Code: CodeDuplicate, Path: taken.Path, Text: "another supplier has it"}
+	case errors.Is(err, ddsseg.ErrNoRoom):
+		return &Error{Code: CodeNoMemory, Err: err}
+	}
+	return &Error{Code: CodeShmemFailed, Err: err}
+}
+
+// full returns the path that a declaration means.
+func full(vendor, path string) string {
+	if vendor == "" || path == "DDS" || strings.HasPrefix(path, "DDS/") {
+		return path
+	}
+	return vendor + "/" + path
+}
