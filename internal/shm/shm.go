@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package shm reads files that other processes write through shared mappings, and
 // trusts nothing in them: what is opened is a regular file with one name and of a
 // bounded size, every offset is checked against what is mapped, words are read and
