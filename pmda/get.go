@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"unsafe"
 
@@ -23,12 +24,16 @@ type Getter struct {
 	fetch func(*Values)
 }
 
-// Value is the Getter of a metric with one value. An error becomes the metric's
-// answer; with pcp.ErrValue the metric has no value at the moment, which is none.
+// NoValue is what a function of Value returns where there is no value at the moment
+// and that is nothing to complain of.
+var NoValue = errors.New("no value at the moment")
+
+// Value is the Getter of a metric with one value. With NoValue the metric has none;
+// any other error, pcp.ErrValue too, becomes its answer.
 func Value[V Scalar](get func() (V, error)) Getter {
 	return Getter{typ: typeOf[V](), fetch: func(v *Values) {
 		x, err := get()
-		if err == error(pcp.ErrValue) {
+		if err == NoValue {
 			return
 		}
 		if err != nil {
