@@ -24,16 +24,16 @@ type Getter struct {
 	fetch func(*Values)
 }
 
-// NoValue is what a function of Value returns where there is no value at the moment
+// ErrNoValue is what a function of Value returns where there is no value at the moment
 // and that is nothing to complain of.
-var NoValue = errors.New("no value at the moment")
+var ErrNoValue = errors.New("no value at the moment")
 
-// Value is the Getter of a metric with one value. With NoValue the metric has none;
+// Value is the Getter of a metric with one value. With ErrNoValue the metric has none;
 // any other error, pcp.ErrValue too, becomes its answer.
 func Value[V Scalar](get func() (V, error)) Getter {
 	return Getter{typ: typeOf[V](), fetch: func(v *Values) {
 		x, err := get()
-		if err == NoValue {
+		if err == ErrNoValue {
 			return
 		}
 		if err != nil {

@@ -80,7 +80,7 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 		Get: pmda.Value(func() (float64, error) {
 			s := a.prober.Stats()
 			if s.Cycles == 0 {
-				return 0, pmda.NoValue
+				return 0, pmda.ErrNoValue
 			}
 			return s.LastCycle.Seconds(), nil
 		}),
