@@ -237,94 +237,86 @@ var reserved = map[string]bool{"agent": true, "path": true, "vendor": true, "sup
 
 // getter gives the column's values in the type that they have.
 func (col *column) getter(typ pcp.Type) pmda.Getter {
+	i := col.index
 	switch typ {
 	case pcp.Type32:
-		return getterOf(col, func(v uint64) int32 { return int32(v) })
+		return getterOf(col, func(l *live) (int32, bool) { v, ok := l.value(i); return int32(v), ok })
 	case pcp.TypeU32:
-		return getterOf(col, func(v uint64) uint32 { return uint32(v) })
+		return getterOf(col, func(l *live) (uint32, bool) { v, ok := l.value(i); return uint32(v), ok })
 	case pcp.Type64:
-		return getterOf(col, func(v uint64) int64 { return int64(v) })
+		return getterOf(col, func(l *live) (int64, bool) { v, ok := l.value(i); return int64(v), ok })
 	case pcp.TypeU64:
-		return getterOf(col, func(v uint64) uint64 { return v })
+		return getterOf(col, func(l *live) (uint64, bool) { return l.value(i) })
 	case pcp.TypeFloat:
-		return getterOf(col, func(v uint64) float32 { return float32(math.Float64frombits(v)) })
+		return getterOf(col, func(l *live) (float32, bool) { v, ok := l.value(i); return float32(math.Float64frombits(v)), ok })
 	case pcp.TypeDouble:
-		return getterOf(col, math.Float64frombits)
+		return getterOf(col, func(l *live) (float64, bool) { v, ok := l.value(i); return math.Float64frombits(v), ok })
 	}
-	g, i := col.group, col.index
-	if g.insts != nil {
-		return pmda.Per(g.insts, func(l *live) (string, bool) { return l.text(i) })
-	}
-	return pmda.Value(func() (string, error) {
-		if g.live == nil {
-			return "", pcp.ErrValue
-		}
-		s, ok := g.live.text(i)
-		if !ok {
-			return "", pcp.ErrValue
-		}
-		return s, nil
-	})
+	return getterOf(col, func(l *live) (string, bool) { return l.text(i) })
 }
 
-func getterOf[V pcp.Number](col *column, as func(uint64) V) pmda.Getter {
-	g, i := col.group, col.index
+// getterOf gives one value for each volatile context, or that of the fixed one.
+func getterOf[V pmda.Scalar](col *column, get func(*live) (V, bool)) pmda.Getter {
+	g := col.group
 	if g.insts != nil {
-		return pmda.Per(g.insts, func(l *live) (V, bool) {
-			v, ok := l.value(i)
-			return as(v), ok
-		})
+		return pmda.Per(g.insts, get)
 	}
-	return pmda.Value(func() (V, error) {
+	return pmda.Value(func() (v V, err error) {
 		if g.live != nil {
-			if v, ok := g.live.value(i); ok {
-				return as(v), nil
+			if v, ok := get(g.live); ok {
+				return v, nil
 			}
 		}
-		return 0, pcp.ErrValue
+		return v, pcp.ErrValue
 	})
 }
 
 // value returns the context's value in a column, as of the present request.
 func (l *live) value(i int) (uint64, bool) {
-	if l.seen != l.sup.agent.tree.fetch {
+	if l.seen != l.tree.fetch {
 		l.collect()
 	}
-	if !l.ok || i >= len(l.form.fields) || l.form.fields[i].Op == ddsseg.OpNone {
-		return 0, false
+	if f := l.have; f != nil && i < len(f.has) && f.has[i] {
+		return l.vals[i], true
 	}
-	return l.vals[i], true
+	return 0, false
 }
 
 // collect reads all values that the present request asks for, so that they belong
 // together.
 func (l *live) collect() {
-	t, g := &l.sup.agent.tree, l.group
-	l.seen, l.ok = t.fetch, false
+	t, g, f := l.tree, l.group, l.form
+	l.seen, l.have = t.fetch, nil
 	if l.sup.gone || g == nil {
 		return
 	}
-	l.form.pad(len(g.columns))
 	if len(l.vals) < len(g.columns) {
 		l.vals = make([]uint64, len(g.columns))
 	}
-	ok, err := l.sup.r.Collect(&l.c.Place, l.form.fields, g.want, l.vals)
-	if err != nil {
+	if f.seen != t.plan {
+		f.choose(g, t.plan)
+	}
+	ok, err := l.sup.r.Collect(&l.c.Place, f.fields, f.want, l.vals)
+	switch {
+	case err != nil:
 		t.breaks(l.sup, err)
-		return
-	}
-	l.ok = ok
-	if !ok {
+	case !ok:
 		t.agent.counts.torn++
-		return
+	default:
+		l.have = f
+		t.agent.demand.touch(l.sup, len(f.want))
 	}
-	n := 0
+}
+
+// choose finds out which of the columns that requests ask for at present the form has.
+func (f *form) choose(g *group, plan uint64) {
+	f.pad(len(g.columns))
+	f.seen, f.want = plan, f.want[:0]
 	for _, i := range g.want {
-		if l.form.fields[i].Op != ddsseg.OpNone {
-			n++
+		if f.has[i] {
+			f.want = append(f.want, i)
 		}
 	}
-	t.agent.demand.touch(l.sup, n)
 }
 
 // breaks notes that a supplier's file is damaged. It goes before the next request.

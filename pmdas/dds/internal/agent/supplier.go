@@ -371,7 +371,7 @@ func (s *supplier) Came(slot uint32, c *ddsseg.Context, err error) {
 		s.fault("slot "+strconv.FormatUint(uint64(slot), 10), err)
 		return
 	}
-	l := &live{sup: s, c: c}
+	l := &live{tree: &s.agent.tree, sup: s, c: c}
 	s.slots[slot] = l
 	s.agent.tree.add(l)
 }
@@ -380,7 +380,7 @@ func (s *supplier) addFixed(c *ddsseg.Context) {
 	if len(c.Stats) == 0 {
 		return
 	}
-	l := &live{sup: s, c: c}
+	l := &live{tree: &s.agent.tree, sup: s, c: c}
 	s.fixed = append(s.fixed, l)
 	s.agent.tree.add(l)
 }

@@ -32,6 +32,7 @@ type tree struct {
 	fetch   uint64 // counts requests
 	wanted  []*group
 	ids     []pcp.PMID // what wanted was made for
+	plan    uint64     // counts how often it was made
 	changed bool       // since
 	broken  []*supplier
 	exports int // live contexts
@@ -69,15 +70,19 @@ const (
 
 // live is a context that a supplier has at present. Volatile ones are what the instances
 // of their group's instance domain carry.
+//
+// What every value needs comes first, to be in one line of the processor's cache.
 type live struct {
+	seen uint64   // the request that vals belong to
+	have *form    // form, or nil where there are no values
+	vals []uint64 // by column
+	tree *tree
+
 	sup   *supplier
 	c     *ddsseg.Context
 	group *group // nil while it is not exported
 	form  *form
 	inst  string // name of the instance
-	vals  []uint64
-	seen  uint64 // the request that vals belong to
-	ok    bool
 }
 
 // form says where in the data of one kind of context the values of a group's columns
@@ -85,7 +90,11 @@ type live struct {
 type form struct {
 	fields []ddsseg.Field // by column
 	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
+	has    []bool         // by column, whether there is one
 	n      int            // values exported
+
+	want []uint16 // the columns it has that requests ask for at present
+	seen uint64   // the plan that want belongs to
 }
 
 type formKey struct {
@@ -340,7 +349,8 @@ func (t *tree) complete(f *form, g *group) bool {
 // exported are left out, which is the supplier's fault; if that leaves none, the last
 // reason is the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
-	f := &form{fields: make([]ddsseg.Field, len(g.columns)), stats: make([]*ddsseg.Stat, len(g.columns))}
+	f := &form{}
+	f.pad(len(g.columns))
 	var last error
 	for i := range l.c.Stats {
 		s := &l.c.Stats[i]
@@ -353,7 +363,7 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 			continue
 		}
 		f.pad(len(g.columns))
-		f.fields[col.index], f.stats[col.index] = s.Field(), s
+		f.fields[col.index], f.stats[col.index], f.has[col.index] = s.Field(), s, true
 		f.n++
 	}
 	if f.n == 0 && last != nil || last == errNumber {
@@ -365,7 +375,7 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 // pad makes room for columns that came later.
 func (f *form) pad(n int) {
 	for len(f.fields) < n {
-		f.fields, f.stats = append(f.fields, ddsseg.Field{}), append(f.stats, nil)
+		f.fields, f.stats, f.has = append(f.fields, ddsseg.Field{}), append(f.stats, nil), append(f.has, false)
 	}
 }
 
@@ -490,6 +500,7 @@ func (t *tree) want(list []pcp.PMID) {
 		g.want = g.want[:0]
 	}
 	t.wanted, t.changed = t.wanted[:0], false
+	t.plan++
 	t.ids = append(t.ids[:0], list...)
 	for _, id := range list {
 		col := t.metrics[id]
