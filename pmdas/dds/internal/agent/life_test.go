@@ -263,7 +263,8 @@ func TestDamagedInFetch(t *testing.T) {
 		defer close(done)
 		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
 		s.Truncate(0)
-		if v, ok := l.a.tree.groups["DDS/IBM/Test"].live.value(0); ok {
+		g := l.a.tree.groups["DDS/IBM/Test"]
+		if v, ok := g.columns[0].value(&l.a.tree, place{0, g.live}); ok {
 			t.Errorf("value %d of a file without content", v)
 		}
 	})
@@ -353,7 +354,7 @@ func TestLimits(t *testing.T) {
 		"statistics": {func(a *Agent) { a.conf.Statistics = 3 }, "a.s0 a.s1 a.s0[x]"},
 		"metrics":    {func(a *Agent) { a.conf.Metrics = 2 }, "a.s0 a.s1"},
 		"bytes":      {func(a *Agent) { a.conf.Bytes = readertest.DefaultSize * 3 / 2 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"names":      {func(a *Agent) { a.conf.Names = 1 }, "a.s0 a.s1 a.s0[x] b.s0 b.s1"},
+		"names":      {func(a *Agent) { a.conf.Names = 5 }, "a.s0 a.s1 a.s0[x]"},
 		"domains":    {func(a *Agent) { a.conf.Domains = 0 }, "a.s0 a.s1 b.s0 b.s1"},
 		"none":       {func(a *Agent) {}, "a.s0 a.s1 a.s0[x] a.s0[y] b.s0 b.s1"},
 	} {
