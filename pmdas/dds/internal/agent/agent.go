@@ -48,6 +48,7 @@ type Agent struct {
 	dir       *segdir.Dir
 	dirError  string // last one logged
 	listAt    time.Time
+	labelAt   time.Time // when clients were last told of new labels
 	suppliers map[string]*supplier // by file name
 	order     []*supplier          // the same, for taking turns
 	turn      int
@@ -251,8 +252,16 @@ func (a *Agent) second() {
 	a.demand.publish(a, now)
 	a.tree.expire(now)
 	a.expireRows(now)
+	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
+		a.tree.relabel, a.labelAt = false, now
+		a.server.LabelsChanged()
+	}
 	a.publishCounts()
 }
+
+// labelEvery bounds how often clients are told to read all labels again, which is dear
+// where contexts come and go all the time.
+const labelEvery = 10 * time.Second
 
 // try prints the tree of contexts as it is at the moment; --try then goes on with the
 // table of suppliers.

@@ -336,6 +336,29 @@ func TestDemand(t *testing.T) {
 	told(1, 500)
 }
 
+// TestLabelsChanged: clients are told, but not again and again.
+func TestLabelsChanged(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Publish(l.dir, -1)
+	told := func(want bool) {
+		t.Helper()
+		l.second()
+		l.is("rtime.dds.agent.refused", "=0")
+		if got := l.State&pcp.StateLabels != 0; got != want {
+			t.Errorf("told of labels: %v", got)
+		}
+	}
+	told(true)
+	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+	told(false)
+	l.ahead = 11 * time.Second
+	s.Stamp(time.Now())
+	told(true)
+	l.ahead = 22 * time.Second
+	told(false)
+}
+
 // TestLimits: what is beyond a user's limits is not exported, and the rest is.
 func TestLimits(t *testing.T) {
 	fixed := func(name string, stats int) *readertest.Segment {

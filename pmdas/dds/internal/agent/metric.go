@@ -78,6 +78,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 	}
 	col.metric, col.typ, col.user, col.there, col.away = m, typ, u, true, t.agent.now()
 	u.metrics++
+	t.relabel = true
 	t.used[m.Name] = col
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true

@@ -183,6 +183,7 @@ func (t *tree) addVolatile(l *live) error {
 	if id > g.highest { // new numbers ascend
 		g.highest = id
 		u.names.left--
+		t.relabel = true
 	}
 	l.group, l.form = g, f
 	t.use(f, g, 1)
