@@ -29,7 +29,7 @@ type tree struct {
 	plan    uint64     // counts how often it was made
 	changed bool       // since
 	broken  []*supplier
-	relabel bool // there are instances whose labels clients have not seen
+	relabel bool     // there are instances whose labels clients have not seen
 	scratch []uint64 // by column
 	exports int      // live contexts
 	values  int
