@@ -134,7 +134,14 @@ func (r *Reader) collect(a *Place, fields []Field, want []uint16, out []uint64) 
 		}
 		whole := true
 		for _, i := range want {
-			v, ok := r.value(a.data, fields[i])
+			f := fields[i]
+			if f.Op == Op64 { // by far the most frequent
+				if v, ok := r.m.Load64(a.data + uint64(f.Off)); ok {
+					out[i] = v
+					continue
+				}
+			}
+			v, ok := r.value(a.data, f)
 			out[i], whole = v, whole && ok
 		}
 		if after, _ := r.m.Load32(a.update); after == before && whole {

@@ -188,3 +188,17 @@ func TestBingo(t *testing.T) {
 		}
 	}
 }
+
+// logged waits until the agent's log has all the texts.
+func logged(t *testing.T, p *pcptest.PCP, texts ...string) {
+	t.Helper()
+	pcptest.Eventually(t, fmt.Sprintf("the log has %q", texts), func() error {
+		log := p.Log(name)
+		for _, text := range texts {
+			if !strings.Contains(log, text) {
+				return fmt.Errorf("%s", log)
+			}
+		}
+		return nil
+	})
+}

@@ -8,9 +8,6 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -48,6 +45,7 @@ type Agent struct {
 	dir       *segdir.Dir
 	dirError  string // last one logged
 	listAt    time.Time
+	labelAt   time.Time            // when clients were last told of new labels
 	suppliers map[string]*supplier // by file name
 	order     []*supplier          // the same, for taking turns
 	turn      int
@@ -102,56 +100,6 @@ func (a *Agent) flags(f *pflag.FlagSet) {
 	}
 	f.StringVar(&a.configFile, "config", filepath.Join(dir, Name, Name+".conf"), "configuration file")
 	f.StringVar(&a.dirPath, "dir", a.dirPath, "directory of the suppliers' segments")
-}
-
-// setup reads the configuration and, while the agent is still root, makes the directory
-// that suppliers put their segments into.
-func (a *Agent) setup(o *pmda.Options) error {
-	a.trying, a.mute, a.stateDir = a.trying || o.Try, a.mute || o.Try, o.StateDir
-	if a.configFile != "" {
-		if err := a.load(); err != nil {
-			a.warnings = append(a.warnings, err)
-		}
-	}
-	if !a.trying {
-		if err := makeDir(a.dirPath); err != nil {
-			a.warnings = append(a.warnings, err)
-		}
-	}
-	return nil
-}
-
-// makeDir makes the directory for the user that PCP runs as or, where the agent is not
-// root, for its own.
-func makeDir(path string) error {
-	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 {
-		name := os.Getenv("PCP_USER")
-		if name == "" {
-			name = "pcp"
-		}
-		if u, err := user.Lookup(name); err == nil {
-			uid, _ = strconv.Atoi(u.Uid)
-			gid, _ = strconv.Atoi(u.Gid)
-		}
-	} else if _, err := os.Stat(path); err == nil {
-		return nil // made for us, or we shall see
-	}
-	return segdir.Make(path, uid, gid)
-}
-
-// load reads the configuration file. Without a file the defaults hold.
-func (a *Agent) load() error {
-	c, err := conf.Load(a.configFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		a.conf = conf.Defaults()
-	case err != nil:
-		return err
-	default:
-		a.conf = c
-	}
-	return nil
 }
 
 func (a *Agent) start(s *pmda.Server) error {
@@ -251,21 +199,16 @@ func (a *Agent) second() {
 	a.demand.publish(a, now)
 	a.tree.expire(now)
 	a.expireRows(now)
+	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
+		a.tree.relabel, a.labelAt = false, now
+		a.server.LabelsChanged()
+	}
 	a.publishCounts()
 }
 
-// try prints the tree of contexts as it is at the moment; --try then goes on with the
-// table of suppliers.
-func (a *Agent) try(_ *pmda.Server, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("--try: unexpected argument %q", args[0])
-	}
-	if a.dir == nil {
-		return errors.New(a.dirError)
-	}
-	a.printTree(os.Stdout)
-	return nil
-}
+// labelEvery bounds how often clients are told to read all labels again, which is dear
+// where contexts come and go all the time.
+const labelEvery = 10 * time.Second
 
 // quiet limits what strangers can have the agent log.
 type quiet struct {

@@ -28,7 +28,6 @@ type lab struct {
 	dir   string
 	state string
 	srv   *pmda.Server
-	log   strings.Builder
 	ahead time.Duration
 }
 

@@ -263,7 +263,8 @@ func TestDamagedInFetch(t *testing.T) {
 		defer close(done)
 		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
 		s.Truncate(0)
-		if v, ok := l.a.tree.groups["DDS/IBM/Test"].live.value(0); ok {
+		g := l.a.tree.groups["DDS/IBM/Test"]
+		if v, ok := g.columns[0].value(&l.a.tree, place{0, g.live}); ok {
 			t.Errorf("value %d of a file without content", v)
 		}
 	})
@@ -335,6 +336,29 @@ func TestDemand(t *testing.T) {
 	told(1, 500)
 }
 
+// TestLabelsChanged: clients are told, but not again and again.
+func TestLabelsChanged(t *testing.T) {
+	l := newLab(t)
+	s := supl(t)
+	s.Publish(l.dir, -1)
+	told := func(want bool) {
+		t.Helper()
+		l.second()
+		l.is("rtime.dds.agent.refused", "=0")
+		if got := l.State&pcp.StateLabels != 0; got != want {
+			t.Errorf("told of labels: %v", got)
+		}
+	}
+	told(true)
+	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+	told(false)
+	l.ahead = 11 * time.Second
+	s.Stamp(time.Now())
+	told(true)
+	l.ahead = 22 * time.Second
+	told(false)
+}
+
 // TestLimits: what is beyond a user's limits is not exported, and the rest is.
 func TestLimits(t *testing.T) {
 	fixed := func(name string, stats int) *readertest.Segment {
@@ -353,7 +377,7 @@ func TestLimits(t *testing.T) {
 		"statistics": {func(a *Agent) { a.conf.Statistics = 3 }, "a.s0 a.s1 a.s0[x]"},
 		"metrics":    {func(a *Agent) { a.conf.Metrics = 2 }, "a.s0 a.s1"},
 		"bytes":      {func(a *Agent) { a.conf.Bytes = readertest.DefaultSize * 3 / 2 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"names":      {func(a *Agent) { a.conf.Names = 1 }, "a.s0 a.s1 a.s0[x] b.s0 b.s1"},
+		"names":      {func(a *Agent) { a.conf.Names = 5 }, "a.s0 a.s1 a.s0[x]"},
 		"domains":    {func(a *Agent) { a.conf.Domains = 0 }, "a.s0 a.s1 b.s0 b.s1"},
 		"none":       {func(a *Agent) {}, "a.s0 a.s1 a.s0[x] a.s0[y] b.s0 b.s1"},
 	} {

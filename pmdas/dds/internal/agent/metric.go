@@ -1,17 +1,15 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
@@ -54,6 +52,13 @@ func alike(a, b *pmda.Metric) bool {
 // export adds a column's metric, or adds it anew where it has changed.
 func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.Type) error {
 	var err error
+	u := l.sup.user
+	if _, known := t.items.Lookup(key); !known {
+		if t.agent.newNames(u) < 1 {
+			return overLimit("new names in a day", t.agent.conf.Names)
+		}
+		u.names.left--
+	}
 	if m.Cluster, m.Item, err = t.number(key); err != nil {
 		return errNumber
 	}
@@ -61,11 +66,10 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 		t.remove(col)
 		t.groups[col.group.key] = col.group
 	}
-	u := l.sup.user
 	if u.metrics >= t.agent.conf.Metrics && !t.dropOldest(u) {
 		return overLimit("metrics", t.agent.conf.Metrics)
 	}
-	m.Get = col.getter(typ)
+	m.Get = col.getter(t, typ)
 	if m.Name, err = t.name(col.group, col.stat); err != nil {
 		return err
 	}
@@ -74,6 +78,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 	}
 	col.metric, col.typ, col.user, col.there, col.away = m, typ, u, true, t.agent.now()
 	u.metrics++
+	t.relabel = true
 	t.used[m.Name] = col
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
@@ -127,223 +132,79 @@ func typeOf(s *ddsseg.Stat) pcp.Type {
 	return pcp.TypeU64
 }
 
-// declare describes the metric for a statistic. key is what its number is given to: the
-// path, and what must not change under one number.
-func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.Metric, key string) {
-	m = pmda.Metric{Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
-	if s.Counter && typ != pcp.TypeString {
-		m.Sem = pcp.SemCounter
-	}
-	if !m.Units.Valid() || typ == pcp.TypeString {
-		m.Units = pcp.None
-	}
-	if s.Type == ddsseg.Timeval {
-		m.Units = pcp.Microseconds
-	}
-	path := g.key + "/" + s.Name
-	if m.OneLine = names.Line(s.Descr); m.OneLine == "" {
-		m.OneLine = names.Line(path)
-	}
-	m.Help = helpOf(l, g, s, path)
-	m.Labels = metricLabels(l, g, s, path)
-	return m, fmt.Sprintf("%v %v %08x %s", typ, m.Sem, m.Units.Word(), path)
-}
-
-// helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.
-func helpOf(l *live, g *group, s *ddsseg.Stat, path string) string {
-	var b strings.Builder
-	if h := names.Text(s.Help); h != "" {
-		b.WriteString(h + "\n")
-	}
-	fmt.Fprintf(&b, "Path %s, ASN.1 number %d", names.Line(path), s.ASN)
-	if s.Min != 0 || s.Max != 0 {
-		fmt.Fprintf(&b, ", scale from %d to %d", s.Min, s.Max)
-	}
-	b.WriteString(".\n")
-	if g.path == l.c.Path {
-		if d := names.Line(l.c.Descr); d != "" {
-			fmt.Fprintf(&b, "Context %s: %s (ASN.1 number %d).\n", names.Line(l.c.Path), d, l.c.ASN)
-		}
-		if h := names.Text(l.c.Help); h != "" {
-			b.WriteString(h + "\n")
-		}
-	}
-	switch s.Type {
-	case ddsseg.Timeval:
-		b.WriteString("A time, in microseconds since 1970 or as a length.\n")
-	case ddsseg.Addr, ddsseg.Ptr:
-		b.WriteString("An address.\n")
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// metricLabels are those of a metric. Who supplies it is a label of the metric where it
-// has one value, and of the instances otherwise.
-func metricLabels(l *live, g *group, s *ddsseg.Stat, path string) pcp.Labels {
-	own := pcp.Labels{{Name: "path", Value: names.Line(path)}, {Name: "vendor", Value: names.Line(vendor(g.path))}}
-	given := s.Labels
-	if l.c.From < 0 {
-		own = append(own, who(l)...)
-		if given == "" {
-			given = l.c.Labels
-		}
-	}
-	return withGiven(own, given)
-}
-
-func who(l *live) pcp.Labels {
-	return pcp.Labels{{Name: "supplier", Value: l.sup.name}, {Name: "user", Value: l.sup.user.name}}
-}
-
-// labels are those of the instance that a volatile context is.
-func (l *live) labels() pcp.Labels {
-	own := append(who(l), pcp.Label{Name: "path", Value: names.Line(l.c.Path)})
-	if d := names.Line(l.c.Descr); d != "" {
-		own = append(own, pcp.Label{Name: "description", Value: d, Optional: true})
-	}
-	if h := names.Line(l.c.Help); h != "" && len(h) <= 200 {
-		own = append(own, pcp.Label{Name: "help", Value: h, Optional: true})
-	}
-	return withGiven(own, l.c.Labels)
-}
-
-// maxGiven is how many labels of its own a supplier may give.
-const maxGiven = 20
-
-// withGiven adds the supplier's own labels, a JSON object of strings, numbers and truth
-// values, as far as PCP takes them. Those of the agent cannot be replaced.
-func withGiven(own pcp.Labels, given string) pcp.Labels {
-	if given == "" {
-		return own
-	}
-	var object map[string]any
-	d := json.NewDecoder(strings.NewReader(given))
-	d.UseNumber()
-	if d.Decode(&object) != nil || len(object) > maxGiven {
-		return own
-	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		more := append(slices.Clip(own), pcp.Label{Name: name, Value: object[name]})
-		if reserved[name] || pdu.CheckLabels(more) != nil {
+// form finds, or makes, the metrics for a context's statistics. Those that cannot be
+// exported are left out, which is the supplier's fault; if that leaves none, the last
+// reason is the error.
+func (t *tree) form(l *live, g *group) (*form, error) {
+	f := &form{}
+	f.pad(len(g.columns))
+	var last error
+	for i := range l.c.Stats {
+		s := &l.c.Stats[i]
+		col, err := t.column(g, l, s)
+		if err != nil {
+			last = err
+			if err != errNumber {
+				l.sup.fault(l.c.Path+"/"+s.Name, err)
+			}
 			continue
 		}
-		own = more
+		f.pad(len(g.columns))
+		f.fields[col.index], f.stats[col.index], f.has[col.index] = s.Field(), s, true
+		f.n++
 	}
-	return own
+	if f.n == 0 && last != nil || last == errNumber {
+		return nil, last
+	}
+	return f, nil
 }
 
-var reserved = map[string]bool{"agent": true, "path": true, "vendor": true, "supplier": true, "user": true,
-	"description": true, "hostname": true, "domainname": true, "machineid": true, "userid": true, "groupid": true, "indom_name": true}
-
-// getter gives the column's values in the type that they have.
-func (col *column) getter(typ pcp.Type) pmda.Getter {
-	switch typ {
-	case pcp.Type32:
-		return getterOf(col, func(v uint64) int32 { return int32(v) })
-	case pcp.TypeU32:
-		return getterOf(col, func(v uint64) uint32 { return uint32(v) })
-	case pcp.Type64:
-		return getterOf(col, func(v uint64) int64 { return int64(v) })
-	case pcp.TypeU64:
-		return getterOf(col, func(v uint64) uint64 { return v })
-	case pcp.TypeFloat:
-		return getterOf(col, func(v uint64) float32 { return float32(math.Float64frombits(v)) })
-	case pcp.TypeDouble:
-		return getterOf(col, math.Float64frombits)
+// pad makes room for columns that came later.
+func (f *form) pad(n int) {
+	for len(f.fields) < n {
+		f.fields, f.stats, f.has = append(f.fields, ddsseg.Field{}), append(f.stats, nil), append(f.has, false)
 	}
-	g, i := col.group, col.index
-	if g.insts != nil {
-		return pmda.Per(g.insts, func(l *live) (string, bool) { return l.text(i) })
-	}
-	return pmda.Value(func() (string, error) {
-		if g.live == nil {
-			return "", pcp.ErrValue
-		}
-		s, ok := g.live.text(i)
-		if !ok {
-			return "", pcp.ErrValue
-		}
-		return s, nil
-	})
 }
 
-func getterOf[V pcp.Number](col *column, as func(uint64) V) pmda.Getter {
-	g, i := col.group, col.index
-	if g.insts != nil {
-		return pmda.Per(g.insts, func(l *live) (V, bool) {
-			v, ok := l.value(i)
-			return as(v), ok
-		})
-	}
-	return pmda.Value(func() (V, error) {
-		if g.live != nil {
-			if v, ok := g.live.value(i); ok {
-				return as(v), nil
-			}
-		}
-		return 0, pcp.ErrValue
-	})
-}
-
-// value returns the context's value in a column, as of the present request.
-func (l *live) value(i int) (uint64, bool) {
-	if l.seen != l.sup.agent.tree.fetch {
-		l.collect()
-	}
-	if !l.ok || i >= len(l.form.fields) || l.form.fields[i].Op == ddsseg.OpNone {
-		return 0, false
-	}
-	return l.vals[i], true
-}
-
-// collect reads all values that the present request asks for, so that they belong
-// together.
-func (l *live) collect() {
-	t, g := &l.sup.agent.tree, l.group
-	l.seen, l.ok = t.fetch, false
-	if l.sup.gone || g == nil {
-		return
-	}
-	l.form.pad(len(g.columns))
-	if len(l.vals) < len(g.columns) {
-		l.vals = make([]uint64, len(g.columns))
-	}
-	ok, err := l.sup.r.Collect(&l.c.Place, l.form.fields, g.want, l.vals)
-	if err != nil {
-		t.breaks(l.sup, err)
-		return
-	}
-	l.ok = ok
-	if !ok {
-		t.agent.counts.torn++
-		return
-	}
-	n := 0
-	for _, i := range g.want {
-		if l.form.fields[i].Op != ddsseg.OpNone {
-			n++
+// expire takes metrics away whose suppliers have been away for long.
+func (t *tree) expire(now time.Time) {
+	for _, col := range t.used {
+		if col.users == 0 && now.Sub(col.away) >= t.agent.conf.Keep {
+			t.remove(col)
 		}
 	}
-	t.agent.demand.touch(l.sup, n)
 }
 
-// breaks notes that a supplier's file is damaged. It goes before the next request.
-func (t *tree) breaks(s *supplier, err error) {
-	if s.row.fault == nil {
-		s.row.fault = err
-		t.broken = append(t.broken, s)
+// remove takes a metric away. Its number and name stay its own.
+func (t *tree) remove(col *column) {
+	t.agent.server.Remove(col.metric.Name)
+	delete(t.used, col.metric.Name)
+	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
+	col.there = false
+	col.user.metrics--
+	t.agent.settle(col.user)
+	t.changed = true
+	t.tidy(col.group)
+}
+
+// tidy forgets a group that has nothing. Instance domains are for ever.
+func (t *tree) tidy(g *group) {
+	if g.insts == nil && g.live == nil && !slices.ContainsFunc(g.columns, func(c *column) bool { return c.there }) {
+		delete(t.groups, g.key)
 	}
 }
 
-// text returns the context's value in a column of characters.
-func (l *live) text(i int) (string, bool) {
-	if _, ok := l.value(i); !ok {
-		return "", false
+// dropOldest makes room on a user's account: the metric goes that has been without a
+// supplier for longest.
+func (t *tree) dropOldest(u *account) bool {
+	var oldest *column
+	for _, col := range t.used {
+		if col.user == u && col.users == 0 && (oldest == nil || col.away.Before(oldest.away)) {
+			oldest = col
+		}
 	}
-	s, ok, err := l.sup.r.Text(&l.c.Place, l.form.stats[i])
-	if err != nil {
-		l.sup.agent.tree.breaks(l.sup, err)
-		return "", false
+	if oldest != nil {
+		t.remove(oldest)
 	}
-	return names.Text(s), ok
+	return oldest != nil
 }

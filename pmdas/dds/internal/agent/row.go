@@ -56,8 +56,11 @@ func (a *Agent) newRow(s *supplier) *row {
 		r := &row{title: title, sup: s, user: s.user, name: s.name, state: stateReady, pid: s.r.Info().PID}
 		if there {
 			r.errors = old.errors
+		} else if a.newNames(s.user) < 1 {
+			return r // which nobody gets to see
 		} else {
 			s.user.rows++
+			s.user.names.left--
 		}
 		if _, err := a.rows.Add(title, r); err != nil {
 			a.complain("supplier %s: %v", title, err)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/internal/ids"
@@ -13,110 +11,6 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
-
-// tree is what is exported of all suppliers' contexts: groups of metrics that share
-// a fixed context, or the volatile contexts below one.
-type tree struct {
-	agent   *Agent
-	groups  map[string]*group // by context path; with "/*" for the volatile ones below
-	paths   map[string]*live  // contexts with statistics that are exported
-	fixed   map[string]int    // how many suppliers have a fixed context
-	waiting map[string][]*live
-	freed   []string // paths for which somebody waits
-	metrics map[pcp.PMID]*column
-	used    map[string]*column // by the metric's name
-
-	items, serials, names numbers
-	closers               []func() error
-
-	fetch   uint64 // counts requests
-	wanted  []*group
-	ids     []pcp.PMID // what wanted was made for
-	changed bool       // since
-	broken  []*supplier
-	exports int // live contexts
-	values  int
-}
-
-// numbers gives names numbers for ever.
-type numbers interface {
-	ID(name string) (int32, error)
-	Lookup(name string) (int32, bool)
-}
-
-// memory gives out numbers for as long as the agent runs.
-type memory map[string]int32
-
-func (m memory) ID(name string) (int32, error) {
-	id, ok := m[name]
-	if !ok {
-		id = int32(len(m))
-		m[name] = id
-	}
-	return id, nil
-}
-
-func (m memory) Lookup(name string) (int32, bool) {
-	id, ok := m[name]
-	return id, ok
-}
-
-// Clusters and serials below these are the agent's own.
-const (
-	firstCluster = 8
-	firstSerial  = 16
-)
-
-// live is a context that a supplier has at present. Volatile ones are what the instances
-// of their group's instance domain carry.
-type live struct {
-	sup   *supplier
-	c     *ddsseg.Context
-	group *group // nil while it is not exported
-	form  *form
-	inst  string // name of the instance
-	vals  []uint64
-	seen  uint64 // the request that vals belong to
-	ok    bool
-}
-
-// form says where in the data of one kind of context the values of a group's columns
-// lie. It is shared by the contexts of one template.
-type form struct {
-	fields []ddsseg.Field // by column
-	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
-	n      int            // values exported
-}
-
-type formKey struct {
-	group *group
-	from  int
-}
-
-// group is a fixed context's metrics, or those of the volatile contexts below one.
-type group struct {
-	key     string
-	path    string // of the fixed context
-	live    *live  // a fixed context that is there
-	insts   *pmda.InDom[*live]
-	columns []*column
-	byName  map[string]int
-	want    []uint16 // columns that the present request asks for
-	highest int32    // id of an instance
-}
-
-// column is a metric.
-type column struct {
-	group  *group
-	index  int
-	stat   string
-	typ    pcp.Type
-	metric pmda.Metric
-	user   *account // who has it on his account
-	users  int      // live contexts that have it
-	away   time.Time
-	there  bool // exported
-}
 
 func (t *tree) init(a *Agent) {
 	*t = tree{agent: a, groups: make(map[string]*group), paths: make(map[string]*live), fixed: make(map[string]int),
@@ -240,16 +134,16 @@ func (t *tree) addFixed(l *live) error {
 		t.tidy(g)
 		return err
 	}
-	g.live, l.group, l.form = l, g, f
+	g.live, g.places, l.group, l.form = l, 1, g, f
 	t.use(f, g, 1)
 	return nil
 }
 
 func (t *tree) addVolatile(l *live) error {
 	path, inst := t.home(l.c.Path)
-	u, limits, now := l.sup.user, &t.agent.conf, t.agent.now()
-	if u.names.fill(now, float64(limits.Names), float64(limits.Names)/86400) < 1 {
-		return overLimit("new names of instances in a day", limits.Names)
+	u, limits := l.sup.user, &t.agent.conf
+	if t.agent.newNames(u) < 1 {
+		return overLimit("new names in a day", limits.Names)
 	}
 	g := t.group(path, path+"/*")
 	if g.insts == nil {
@@ -262,11 +156,11 @@ func (t *tree) addVolatile(l *live) error {
 			return errNumber
 		}
 		u.domains++
-		g.insts = &pmda.InDom[*live]{
+		g.insts = &pmda.InDom[place]{
 			Serial: firstSerial + int(serial), Name: "contexts below " + path, Keep: true,
 			OneLine:        "volatile contexts below " + names.Line(path),
 			Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
-			InstanceLabels: (*live).labels,
+			InstanceLabels: func(p place) pcp.Labels { return p.l.labels() },
 		}
 	}
 	var err error
@@ -280,17 +174,31 @@ func (t *tree) addVolatile(l *live) error {
 	if l.inst, err = t.instance(g, inst); err != nil {
 		return err
 	}
-	id, err := g.insts.Add(l.inst, l)
+	l.at = g.place()
+	id, err := g.insts.Add(l.inst, place{l.at, l})
 	if err != nil {
+		g.free = append(g.free, l.at)
 		return err
 	}
 	if id > g.highest { // new numbers ascend
 		g.highest = id
 		u.names.left--
+		t.relabel = true
 	}
 	l.group, l.form = g, f
 	t.use(f, g, 1)
 	return nil
+}
+
+// place gives out a place in the cells of a group's columns.
+func (g *group) place() uint32 {
+	if n := len(g.free); n > 0 {
+		at := g.free[n-1]
+		g.free = g.free[:n-1]
+		return at
+	}
+	g.places++
+	return g.places - 1
 }
 
 // instance returns an instance's name; where another context has it, with a suffix.
@@ -336,39 +244,6 @@ func (t *tree) complete(f *form, g *group) bool {
 	return true
 }
 
-// form finds, or makes, the metrics for a context's statistics. Those that cannot be
-// exported are left out, which is the supplier's fault; if that leaves none, the last
-// reason is the error.
-func (t *tree) form(l *live, g *group) (*form, error) {
-	f := &form{fields: make([]ddsseg.Field, len(g.columns)), stats: make([]*ddsseg.Stat, len(g.columns))}
-	var last error
-	for i := range l.c.Stats {
-		s := &l.c.Stats[i]
-		col, err := t.column(g, l, s)
-		if err != nil {
-			last = err
-			if err != errNumber {
-				l.sup.fault(l.c.Path+"/"+s.Name, err)
-			}
-			continue
-		}
-		f.pad(len(g.columns))
-		f.fields[col.index], f.stats[col.index] = s.Field(), s
-		f.n++
-	}
-	if f.n == 0 && last != nil || last == errNumber {
-		return nil, last
-	}
-	return f, nil
-}
-
-// pad makes room for columns that came later.
-func (f *form) pad(n int) {
-	for len(f.fields) < n {
-		f.fields, f.stats = append(f.fields, ddsseg.Field{}), append(f.stats, nil)
-	}
-}
-
 // use counts the contexts that have a form's metrics.
 func (t *tree) use(f *form, g *group, n int) {
 	for i, s := range f.stats {
@@ -394,6 +269,7 @@ func (t *tree) drop(l *live) {
 	}
 	if l.c.From >= 0 {
 		l.group.insts.Remove(l.inst)
+		l.group.free = append(l.group.free, l.at)
 	} else {
 		l.group.live = nil
 	}
@@ -436,78 +312,6 @@ func (t *tree) retry() {
 			}
 		}
 	}
-}
-
-// expire takes metrics away whose suppliers have been away for long.
-func (t *tree) expire(now time.Time) {
-	for _, col := range t.used {
-		if col.users == 0 && now.Sub(col.away) >= t.agent.conf.Keep {
-			t.remove(col)
-		}
-	}
-}
-
-// remove takes a metric away. Its number and name stay its own.
-func (t *tree) remove(col *column) {
-	t.agent.server.Remove(col.metric.Name)
-	delete(t.used, col.metric.Name)
-	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
-	col.there = false
-	col.user.metrics--
-	t.agent.settle(col.user)
-	t.changed = true
-	t.tidy(col.group)
-}
-
-// tidy forgets a group that has nothing. Instance domains are for ever.
-func (t *tree) tidy(g *group) {
-	if g.insts == nil && g.live == nil && !slices.ContainsFunc(g.columns, func(c *column) bool { return c.there }) {
-		delete(t.groups, g.key)
-	}
-}
-
-// dropOldest makes room on a user's account: the metric goes that has been without a
-// supplier for longest.
-func (t *tree) dropOldest(u *account) bool {
-	var oldest *column
-	for _, col := range t.used {
-		if col.user == u && col.users == 0 && (oldest == nil || col.away.Before(oldest.away)) {
-			oldest = col
-		}
-	}
-	if oldest != nil {
-		t.remove(oldest)
-	}
-	return oldest != nil
-}
-
-// want notes which columns a request asks for.
-func (t *tree) want(list []pcp.PMID) {
-	if !t.changed && slices.Equal(list, t.ids) {
-		return
-	}
-	for _, g := range t.wanted {
-		g.want = g.want[:0]
-	}
-	t.wanted, t.changed = t.wanted[:0], false
-	t.ids = append(t.ids[:0], list...)
-	for _, id := range list {
-		col := t.metrics[id]
-		if col == nil || slices.Contains(col.group.want, uint16(col.index)) {
-			continue
-		}
-		if len(col.group.want) == 0 {
-			t.wanted = append(t.wanted, col.group)
-		}
-		col.group.want = append(col.group.want, uint16(col.index))
-	}
-}
-
-// vendor is the second element of a path.
-func vendor(path string) string {
-	_, rest, _ := strings.Cut(path, "/")
-	v, _, _ := strings.Cut(rest, "/")
-	return v
 }
 
 // number splits a metric's number into cluster and item.

@@ -25,7 +25,7 @@ type Config struct {
 	Statistics int   // values
 	Metrics    int   // names below dds, those without supplier included
 	Domains    int   // contexts below which there are volatile ones, ever
-	Names      int   // new names of instances in a day
+	Names      int   // new names in a day, of whatever kind
 	Bytes      int64 // of all segments
 }
 

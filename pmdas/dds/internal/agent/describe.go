@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+)
+
+// declare describes the metric for a statistic. key is what its number is given to: the
+// path, and what must not change under one number.
+func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.Metric, key string) {
+	m = pmda.Metric{Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
+	if s.Counter && typ != pcp.TypeString {
+		m.Sem = pcp.SemCounter
+	}
+	if !m.Units.Valid() || typ == pcp.TypeString {
+		m.Units = pcp.None
+	}
+	if s.Type == ddsseg.Timeval {
+		m.Units = pcp.Microseconds
+	}
+	path := g.key + "/" + s.Name
+	if m.OneLine = names.Line(s.Descr); m.OneLine == "" {
+		m.OneLine = names.Line(path)
+	}
+	m.Help = helpOf(l, g, s, path)
+	m.Labels = metricLabels(l, g, s, path)
+	return m, fmt.Sprintf("%v %v %08x %s", typ, m.Sem, m.Units.Word(), path)
+}
+
+// helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.
+func helpOf(l *live, g *group, s *ddsseg.Stat, path string) string {
+	var b strings.Builder
+	if h := names.Text(s.Help); h != "" {
+		b.WriteString(h + "\n")
+	}
+	fmt.Fprintf(&b, "Path %s, ASN.1 number %d", names.Line(path), s.ASN)
+	if s.Min != 0 || s.Max != 0 {
+		fmt.Fprintf(&b, ", scale from %d to %d", s.Min, s.Max)
+	}
+	b.WriteString(".\n")
+	if g.path == l.c.Path {
+		if d := names.Line(l.c.Descr); d != "" {
+			fmt.Fprintf(&b, "Context %s: %s (ASN.1 number %d).\n", names.Line(l.c.Path), d, l.c.ASN)
+		}
+		if h := names.Text(l.c.Help); h != "" {
+			b.WriteString(h + "\n")
+		}
+	}
+	switch s.Type {
+	case ddsseg.Timeval:
+		b.WriteString("A time, in microseconds since 1970 or as a length.\n")
+	case ddsseg.Addr, ddsseg.Ptr:
+		b.WriteString("An address.\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// metricLabels are those of a metric. Who supplies it is a label of the metric where it
+// has one value, and of the instances otherwise.
+func metricLabels(l *live, g *group, s *ddsseg.Stat, path string) pcp.Labels {
+	own := pcp.Labels{{Name: "path", Value: names.Line(path)}, {Name: "vendor", Value: names.Line(vendor(g.path))}}
+	given := s.Labels
+	if l.c.From < 0 {
+		own = append(own, who(l)...)
+		if given == "" {
+			given = l.c.Labels
+		}
+	}
+	return withGiven(own, given)
+}
+
+func who(l *live) pcp.Labels {
+	return pcp.Labels{{Name: "supplier", Value: l.sup.name}, {Name: "user", Value: l.sup.user.name}}
+}
+
+// labels are those of the instance that a volatile context is.
+func (l *live) labels() pcp.Labels {
+	own := append(who(l), pcp.Label{Name: "path", Value: names.Line(l.c.Path)})
+	if d := names.Line(l.c.Descr); d != "" {
+		own = append(own, pcp.Label{Name: "description", Value: d, Optional: true})
+	}
+	if h := names.Line(l.c.Help); h != "" && len(h) <= 200 {
+		own = append(own, pcp.Label{Name: "help", Value: h, Optional: true})
+	}
+	return withGiven(own, l.c.Labels)
+}
+
+// maxGiven is how many labels of its own a supplier may give.
+const maxGiven = 20
+
+// withGiven adds the supplier's own labels, a JSON object of strings, numbers and truth
+// values, as far as PCP takes them. Those of the agent cannot be replaced.
+func withGiven(own pcp.Labels, given string) pcp.Labels {
+	if given == "" {
+		return own
+	}
+	var object map[string]any
+	d := json.NewDecoder(strings.NewReader(given))
+	d.UseNumber()
+	if d.Decode(&object) != nil || len(object) > maxGiven {
+		return own
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		more := append(slices.Clip(own), pcp.Label{Name: name, Value: object[name]})
+		if reserved[name] || pdu.CheckLabels(more) != nil {
+			continue
+		}
+		own = more
+	}
+	return own
+}
+
+var reserved = map[string]bool{"agent": true, "path": true, "vendor": true, "supplier": true, "user": true,
+	"description": true, "hostname": true, "domainname": true, "machineid": true, "userid": true, "groupid": true, "indom_name": true}
+
+// vendor is the second element of a path.
+func vendor(path string) string {
+	_, rest, _ := strings.Cut(path, "/")
+	v, _, _ := strings.Cut(rest, "/")
+	return v
+}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
+)
+
+// setup reads the configuration and, while the agent is still root, makes the directory
+// that suppliers put their segments into.
+func (a *Agent) setup(o *pmda.Options) error {
+	a.trying, a.mute, a.stateDir = a.trying || o.Try, a.mute || o.Try, o.StateDir
+	if a.configFile != "" {
+		if err := a.load(); err != nil {
+			a.warnings = append(a.warnings, err)
+		}
+	}
+	if !a.trying {
+		if err := makeDir(a.dirPath); err != nil {
+			a.warnings = append(a.warnings, err)
+		}
+	}
+	return nil
+}
+
+// makeDir makes the directory for the user that PCP runs as or, where the agent is not
+// root, for its own.
+func makeDir(path string) error {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		name := os.Getenv("PCP_USER")
+		if name == "" {
+			name = "pcp"
+		}
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ = strconv.Atoi(u.Uid)
+			gid, _ = strconv.Atoi(u.Gid)
+		}
+	} else if _, err := os.Stat(path); err == nil {
+		return nil // made for us, or we shall see
+	}
+	return segdir.Make(path, uid, gid)
+}
+
+// load reads the configuration file. Without a file the defaults hold.
+func (a *Agent) load() error {
+	c, err := conf.Load(a.configFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.conf = conf.Defaults()
+	case err != nil:
+		return err
+	default:
+		a.conf = c
+	}
+	return nil
+}
+
+// try prints the tree of contexts as it is at the moment; --try then goes on with the
+// table of suppliers.
+func (a *Agent) try(_ *pmda.Server, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("--try: unexpected argument %q", args[0])
+	}
+	if a.dir == nil {
+		return errors.New(a.dirError)
+	}
+	a.printTree(os.Stdout)
+	return nil
+}

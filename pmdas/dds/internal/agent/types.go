@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+)
+
+// tree is what is exported of all suppliers' contexts: groups of metrics that share
+// a fixed context, or the volatile contexts below one.
+type tree struct {
+	agent   *Agent
+	groups  map[string]*group // by context path; with "/*" for the volatile ones below
+	paths   map[string]*live  // contexts with statistics that are exported
+	fixed   map[string]int    // how many suppliers have a fixed context
+	waiting map[string][]*live
+	freed   []string // paths for which somebody waits
+	metrics map[pcp.PMID]*column
+	used    map[string]*column // by the metric's name
+
+	items, serials, names numbers
+	closers               []func() error
+
+	fetch   uint64 // counts requests
+	wanted  []*group
+	ids     []pcp.PMID // what wanted was made for
+	plan    uint64     // counts how often it was made
+	changed bool       // since
+	broken  []*supplier
+	relabel bool     // there are instances whose labels clients have not seen
+	scratch []uint64 // by column
+	exports int      // live contexts
+	values  int
+}
+
+// numbers gives names numbers for ever.
+type numbers interface {
+	ID(name string) (int32, error)
+	Lookup(name string) (int32, bool)
+}
+
+// memory gives out numbers for as long as the agent runs.
+type memory map[string]int32
+
+func (m memory) ID(name string) (int32, error) {
+	id, ok := m[name]
+	if !ok {
+		id = int32(len(m))
+		m[name] = id
+	}
+	return id, nil
+}
+
+func (m memory) Lookup(name string) (int32, bool) {
+	id, ok := m[name]
+	return id, ok
+}
+
+// Clusters and serials below these are the agent's own.
+const (
+	firstCluster = 8
+	firstSerial  = 16
+)
+
+// live is a context that a supplier has at present.
+type live struct {
+	tree  *tree
+	sup   *supplier
+	c     *ddsseg.Context
+	group *group // nil while it is not exported
+	form  *form
+	at    uint32 // its place in the cells of the group's columns
+	inst  string // name of the instance
+	seen  uint64 // the request for which it was looked at
+}
+
+// place is a live context, and what instances carry: the values of a column are found
+// without touching the context.
+type place struct {
+	at uint32
+	l  *live
+}
+
+// cell is the value of one context in one column.
+type cell struct {
+	seen uint64 // the request that it was read for
+	bits uint64
+}
+
+// form says where in the data of one kind of context the values of a group's columns
+// lie. It is shared by the contexts of one template.
+type form struct {
+	fields []ddsseg.Field // by column
+	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
+	has    []bool         // by column, whether there is one
+	n      int            // values exported
+
+	want []uint16 // the columns it has that requests ask for at present
+	seen uint64   // the plan that want belongs to
+}
+
+type formKey struct {
+	group *group
+	from  int
+}
+
+// group is a fixed context's metrics, or those of the volatile contexts below one.
+type group struct {
+	key     string
+	path    string // of the fixed context
+	live    *live  // a fixed context that is there
+	insts   *pmda.InDom[place]
+	columns []*column
+	byName  map[string]int
+	want    []uint16 // columns that the present request asks for
+	highest int32    // id of an instance
+	places  uint32   // given out
+	free    []uint32 // of these
+}
+
+// column is a metric.
+type column struct {
+	group  *group
+	index  int
+	stat   string
+	typ    pcp.Type
+	metric pmda.Metric
+	user   *account // who has it on his account
+	users  int      // live contexts that have it
+	away   time.Time
+	there  bool // exported
+	cells  []cell
+}
