@@ -21,10 +21,12 @@ func (a *Agent) watch() {
 		return
 	}
 	names, err := a.dir.Events()
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		a.visit(name)
+	if len(names) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			a.visit(name)
+		}
+		a.welcome()
 	}
-	a.welcome()
 	switch {
 	case errors.Is(err, segdir.ErrGone):
 		a.dir.Close()

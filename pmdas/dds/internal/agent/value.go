@@ -40,16 +40,33 @@ func (col *column) getter(t *tree, typ pcp.Type) pmda.Getter {
 	case pcp.TypeU32:
 		return getterOf(col, func(p place) (uint32, bool) { v, ok := col.value(t, p); return uint32(v), ok })
 	case pcp.Type64:
-		return getterOf(col, func(p place) (int64, bool) { v, ok := col.value(t, p); return int64(v), ok })
+		return getterOf(col, func(p place) (int64, bool) {
+			v, ok := col.peek(t, p.at)
+			if !ok {
+				v, ok = col.first(p.l)
+			}
+			return int64(v), ok
+		})
 	case pcp.TypeU64:
-		return getterOf(col, func(p place) (uint64, bool) { return col.value(t, p) })
+		return getterOf(col, func(p place) (uint64, bool) {
+			if v, ok := col.peek(t, p.at); ok {
+				return v, true
+			}
+			return col.first(p.l)
+		})
 	case pcp.TypeFloat:
 		return getterOf(col, func(p place) (float32, bool) {
 			v, ok := col.value(t, p)
 			return float32(math.Float64frombits(v)), ok
 		})
 	case pcp.TypeDouble:
-		return getterOf(col, func(p place) (float64, bool) { v, ok := col.value(t, p); return math.Float64frombits(v), ok })
+		return getterOf(col, func(p place) (float64, bool) {
+			v, ok := col.peek(t, p.at)
+			if !ok {
+				v, ok = col.first(p.l)
+			}
+			return math.Float64frombits(v), ok
+		})
 	}
 	return getterOf(col, func(p place) (string, bool) { return col.text(t, p) })
 }
@@ -72,15 +89,25 @@ func getterOf[V pmda.Scalar](col *column, get func(place) (V, bool)) pmda.Getter
 
 // value returns a context's value in a column, as of the present request.
 func (col *column) value(t *tree, p place) (uint64, bool) {
-	if int(p.at) < len(col.cells) && col.cells[p.at].seen == t.fetch {
-		return col.cells[p.at].bits, true
+	if v, ok := col.peek(t, p.at); ok {
+		return v, true
 	}
-	return col.first(t, p.l)
+	return col.first(p.l)
+}
+
+// peek is value for what has been read already. It is small enough to be inlined, and
+// the inner loop of a fetch.
+func (col *column) peek(t *tree, at uint32) (uint64, bool) {
+	if c := col.cells; uint(at) < uint(len(c)) && c[at].seen == t.fetch {
+		return c[at].bits, true
+	}
+	return 0, false
 }
 
 // first is value for the first column that a context is asked for in a request, and for
 // contexts without value.
-func (col *column) first(t *tree, l *live) (uint64, bool) {
+func (col *column) first(l *live) (uint64, bool) {
+	t := l.tree
 	if l.seen == t.fetch {
 		return 0, false
 	}
