@@ -37,7 +37,7 @@ func WriteFiles(a *Agent, dir string) error {
 		"Remove":  func(w io.Writer) error { return a.writeScript(w, tops, "pmdaRemove") },
 	}
 	for _, top := range tops {
-		files[nameSpaceFile(top, tops)] = func(w io.Writer) error { return a.writeNames(w, t, top) }
+		files[nameSpaceFile(a.Name, top, tops)] = func(w io.Writer) error { return a.writeNames(w, t, top) }
 	}
 	for name, write := range files {
 		var b bytes.Buffer
@@ -100,8 +100,8 @@ func (a *Agent) dynamic(name string) bool {
 }
 
 // nameSpaceFile is the file in which pmdaproc.sh looks for a subtree.
-func nameSpaceFile(top string, tops []string) string {
-	if len(tops) == 1 {
+func nameSpaceFile(agent, top string, tops []string) string {
+	if len(tops) == 1 || top == agent {
 		return "pmns"
 	}
 	return "pmns." + top

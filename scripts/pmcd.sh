@@ -40,14 +40,16 @@ agent_status() {
 }
 
 # missing prints the metrics that ought to have values and have none, and those that
-# answer with an error, of which PM_ERR_VALUE (no value at present) is none. It takes a file of names, each alone on its line or followed by "if OTHER": then it is
-# wanted only while OTHER has a value that is not 0. The rest of the arguments are the
-# subtrees to look at.
+# answer with an error; PM_ERR_VALUE (no value at present) is none, nor is a dynamic
+# subtree without names, which stands for itself. It takes a file of names, each alone
+# on its line or followed by "if OTHER": then it is wanted only while OTHER has a value
+# that is not 0. The rest of the arguments are the subtrees to look at.
 missing() {
 	expect=$1
 	shift
-	pmprobe -v "$@" 2>&1 | awk -v expect="$expect" '
+	pmprobe -v "$@" 2>&1 | awk -v expect="$expect" -v subtrees=" $* " '
 		$2 == -12351 { next }
+		$2 < 0 && index(subtrees, " " $1 " ") { next }
 		$2 < 0 { print $1 ": " substr($0, length($1 " " $2) + 2); next }
 		$2 !~ /^[0-9]+$/ { print; next }
 		{ n[$1] = $2; for (i = 3; i <= NF; i++) if ($i != "0") set[$1] = 1 }

@@ -96,6 +96,13 @@ const (
 	HdrPortOff       = 288 // u32, of a u16
 	HdrLanguage      = 292 // u32
 	HdrName          = 296 // [64]byte
+
+	// The list of the latest changes of slots: change number n (counted from 0, modulo
+	// 2^32) stands at index n modulo RecentCount, as the number of the slot plus 1. A
+	// supplier writes it before it counts the change; one that does not keep the list
+	// leaves it 0.
+	HdrRecent   = 360 // [RecentCount]u32 atomic
+	RecentCount = 32
 )
 
 // Offsets in a statistic's record.

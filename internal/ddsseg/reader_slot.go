@@ -7,15 +7,6 @@ import (
 	"slices"
 )
 
-// The list of the latest changes of slots, which lies in the header: change number n
-// (counted from 0, modulo 2^32) stands at index n modulo RecentCount, as the number of
-// the slot plus 1. A supplier writes it before it counts the change; one that does not
-// keep the list leaves it 0.
-const (
-	HdrRecent   = 360 // [RecentCount]u32 atomic
-	RecentCount = 32
-)
-
 // slotSeen is what a reader has seen of a slot.
 type slotSeen struct {
 	seq    uint32

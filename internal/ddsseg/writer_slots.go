@@ -39,8 +39,16 @@ func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 	atomic.StoreUint32(w.at32(off+SlotActive), 1)
 	atomic.AddUint32(w.at32(off+SlotSeq), 1)
 	atomic.StoreUint32(w.at32(HdrSlotsCount), w.used)
-	atomic.AddUint32(w.at32(HdrChanges), 1)
+	w.changed(s.index)
 	return s, nil
+}
+
+// changed counts a change of a slot, and puts the slot into the list of the latest
+// ones, by which a reader finds it among many.
+func (w *Writer) changed(slot uint32) {
+	n := atomic.LoadUint32(w.at32(HdrChanges))
+	atomic.StoreUint32(w.at32(HdrRecent+uint64(n%RecentCount)*4), slot+1)
+	atomic.StoreUint32(w.at32(HdrChanges), n+1)
 }
 
 // Remove withdraws a context. Its values may still be stored into.
@@ -54,7 +62,7 @@ func (w *Writer) Remove(s *Slot) {
 	atomic.AddUint32(w.at32(off+SlotSeq), 1)
 	atomic.StoreUint32(w.at32(off+SlotActive), 0)
 	atomic.AddUint32(w.at32(off+SlotSeq), 1)
-	atomic.AddUint32(w.at32(HdrChanges), 1)
+	w.changed(s.index)
 	w.slots = append(w.slots, s.index)
 	w.giveBack(s.help, uint64(s.helpLen))
 	w.giveBack(s.json, uint64(s.jsonLen))
