@@ -95,6 +95,7 @@ func measureAll(p plan, only string, with []string) (*report, error) {
 			return nil, fmt.Errorf("%w\n%s", err, b.stderr())
 		}
 	}
+	b.report.compareDDS()
 	return b.report, nil
 }
 

@@ -68,7 +68,7 @@ func findPeers(dir string) (list []*peer, notes []string, err error) {
 			return []string{cBin, "-c", "-l", "ccache.log", "-n", strconv.Itoa(limit)}
 		}},
 	}
-	for _, find := range []func(string) (*peer, error){samplePeer, mmvPeer, perlPeer, pythonPeer} {
+	for _, find := range []func(string) (*peer, error){samplePeer, mmvPeer, ddsPeer, perlPeer, pythonPeer} {
 		p, err := find(dir)
 		if err != nil {
 			notes = append(notes, err.Error())
