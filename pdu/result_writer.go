@@ -226,6 +226,9 @@ func grow(b []byte, n int) []byte {
 	return c
 }
 
+// Len returns how long the RESULT is so far, in bytes.
+func (w *ResultWriter) Len() int { return len(w.sets) + len(w.blocks) }
+
 // Cap returns how much room the writer keeps, in bytes.
 func (w *ResultWriter) Cap() int { return cap(w.sets) + cap(w.blocks) }
 

@@ -30,13 +30,34 @@ func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {
 	s.result.Reset(0, s.raised)
 	for _, pmid := range ids {
 		s.result.Begin(pmid)
-		if m := s.table.metrics[pmid]; m == nil {
+		m := s.table.metrics[pmid]
+		switch {
+		case m == nil:
 			s.result.Fail(pcp.ErrPMID)
-		} else {
+		case s.excessive(m):
+			s.result.Fail(pcp.ErrTooBig)
+		default:
 			s.values.metric = m
 			m.Get.fetch(&s.values)
 		}
 		s.result.End()
 	}
 	return s.result.Bytes()
+}
+
+// A client can ask for the same metric thousands of times in one fetch of a few
+// kilobytes, and so for gigabytes where there are many instances. No client that means
+// well does.
+const (
+	maxRepeats = 4
+	maxResult  = 512 << 20 // bytes
+)
+
+// excessive counts how often a metric is asked for in the present fetch.
+func (s *Server) excessive(m *metric) bool {
+	if m.fetch != s.fetches {
+		m.fetch, m.times = s.fetches, 0
+	}
+	m.times++
+	return m.times > maxRepeats || s.result.Len() > maxResult
 }

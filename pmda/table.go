@@ -26,6 +26,9 @@ type metric struct {
 	Metric
 	desc  pcp.Desc
 	indom domain // nil for a metric with one value
+
+	fetch uint64 // the last fetch that asked for it, and how often
+	times int
 }
 
 func newTable(domainNumber int) *table {

@@ -305,3 +305,18 @@ func TestUsed(t *testing.T) {
 		t.Error("a later fetch of leo stamps another, or not leo")
 	}
 }
+
+// TestRepeats: a metric that is asked for again and again in one fetch is answered a
+// few times, so that a small request cannot ask for gigabytes.
+func TestRepeats(t *testing.T) {
+	z := newZoo()
+	c, _ := visit(t, z)
+	ids := slices.Repeat([]pcp.PMID{zooID(itemCount)}, 3000)
+	for range 2 {
+		for i, s := range c.Fetch(ids...) {
+			if i < 4 && (s.Err != 0 || len(s.Values) != 1) || i >= 4 && s.Err != pcp.ErrTooBig {
+				t.Fatalf("set %d: %+v", i, s)
+			}
+		}
+	}
+}

@@ -52,14 +52,15 @@ func (a *Agent) seedMetrics() []pmda.Metric {
 	return []pmda.Metric{
 		per(0, "resptime", pcp.Milliseconds, pmda.Per(a.hosts, func(h *host) (int32, bool) {
 			s := h.now()
-			return int32(s.RTT.Milliseconds()), s.Up
+			return int32(s.RTT.Milliseconds()), s.Timed()
 		}), "latest response time in whole milliseconds",
 			"The time from the latest echo request that was answered to its reply, cut to\n"+
 				"whole milliseconds. There is no value while the host does not answer.\n"+
 				"rtime.lan.rtt is the same unrounded."),
 		per(1, "respavg", pcp.Milliseconds, pmda.Per(a.hosts, func(h *host) (float64, bool) {
 			s := h.now()
-			return s.Average, s.Responses > 0
+			_, ok := s.Percent()
+			return s.Average, ok
 		}), "weighted average of the response time",
 			"Each reply moves the average: it becomes WEIGHT percent of what it was and\n"+
 				"100 - WEIGHT percent of the new response time. The first reply starts it.\n"+
@@ -95,12 +96,14 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		Name: "rtime.lan.rtt", Cluster: clusterHost, Item: 8, Sem: pcp.SemInstant, Units: pcp.Milliseconds,
 		Get: pmda.Per(a.hosts, func(h *host) (float64, bool) {
 			s := h.now()
-			return milliseconds(s.RTT), s.Up
+			return milliseconds(s.RTT), s.Timed()
 		}),
 		OneLine: "latest response time, unrounded",
 		Help: "From the moment the request left to the moment the reply arrived, as the kernel\n" +
 			"stamped them where it does (see rtime.lan.stamps), with a resolution of a\n" +
-			"nanosecond. There is no value while the host does not answer.",
+			"nanosecond. There is no value while the host does not answer, and for a reply\n" +
+			"that the kernel failed to stamp: as the machine starts to, or while its clock is\n" +
+			"set.",
 	}, {
 		Name: "rtime.lan.up", Cluster: clusterHost, Item: 9, Sem: pcp.SemInstant,
 		Get: pmda.Per(a.hosts, func(h *host) (uint32, bool) {
@@ -167,7 +170,7 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 			Name: "rtime.lan.stamps", Cluster: clusterHost, Item: 19, Sem: pcp.SemDiscrete,
 			Get: pmda.Per(a.hosts, func(h *host) (string, bool) {
 				s := h.now()
-				return stampNames[s.Stamps], s.Up
+				return stampNames[s.Stamps], s.Timed()
 			}),
 			OneLine: "who stamped the times of the latest response time",
 			Help: "kernel: the kernel stamped departure and arrival. receive: it stamped the\n" +

@@ -58,7 +58,7 @@ type Event struct {
 	Token  uint64 // of the request that it answers
 	Kind   EventKind
 	From   netip.Addr
-	RTT    time.Duration // Reply: from departure to arrival
+	RTT    time.Duration // Reply: from departure to arrival; negative if not known
 	At     time.Time     // arrival, with a monotonic reading
 	Stamps Stamps        // Reply
 	TTL    int           // Reply: time to live or hop limit on arrival; 0 unknown

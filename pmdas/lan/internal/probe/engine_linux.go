@@ -53,6 +53,9 @@ func OpenLinux(o Options) (Engine, error) {
 	if e.v4 == nil && e.v6 == nil {
 		return nil, errors.Join(err4, err6)
 	}
+	if o.stamps < noStamps && !awaitStamps() {
+		o.report("the kernel does not stamp arrivals: response times are not known")
+	}
 	return e, nil
 }
 
@@ -170,7 +173,7 @@ func (e *linuxEngine) take(s *socket, i int, now int64, ev []Event) []Event {
 	if isError(x.Type, s.v6) {
 		ok = e.takeError(msg, s.v6, stamp, now, &x)
 	} else {
-		ok = e.takeReply(msg, from, stamp, now, &x)
+		ok = e.takeReply(s, msg, from, stamp, now, &x)
 	}
 	if !ok {
 		e.strays++
@@ -204,24 +207,28 @@ func (e *linuxEngine) takeError(msg []byte, v6 bool, stamp, now int64, x *Event)
 	return true
 }
 
-func (e *linuxEngine) takeReply(msg []byte, from netip.Addr, stamp, now int64, x *Event) bool {
+func (e *linuxEngine) takeReply(s *socket, msg []byte, from netip.Addr, stamp, now int64, x *Event) bool {
 	p, ok := e.parseReply(msg, from)
 	if !ok {
 		return false
 	}
 	x.Kind, x.Token, x.Type, x.Code = Reply, p.token, 0, 0
-	arrived, rtt, stamps := e.times(&p, stamp, now)
+	arrived, rtt, stamps := e.times(s, &p, stamp, now)
 	x.At, x.RTT, x.Stamps = e.clock.at(arrived), time.Duration(rtt), stamps
 	return true
 }
 
 // times returns when a reply arrived, engine's time, and how long it took, from the
 // best stamps that can be true: a reply arrives after its request was sent and
-// before it was read.
-func (e *linuxEngine) times(p *payload, stamp, now int64) (arrived, rtt int64, s Stamps) {
+// before it was read. Replies lie in the socket until somebody reads them, so where the
+// kernel ought to have stamped one and has not, nobody knows how long it took.
+func (e *linuxEngine) times(from *socket, p *payload, stamp, now int64) (arrived, rtt int64, s Stamps) {
 	arrived, ok := e.clock.mono(stamp, p.sent, now+stepThreshold)
-	if stamp == 0 || !ok {
+	if from.stamps == StampsUser {
 		return now, now - p.sent, StampsUser
+	}
+	if stamp == 0 || !ok {
+		return now, -1, StampsUser
 	}
 	if rec := e.ring.get(p.no); rec != nil && rec.left != 0 && rec.left <= arrived {
 		return arrived, arrived - rec.left, StampsKernel

@@ -133,18 +133,22 @@ func (h *host) answer(ev *Event, at, now time.Duration, s *Settings) (ended, our
 
 // observe takes in the response time of a reply in time.
 func (h *host) observe(ev *Event, now time.Duration, s *Settings) {
-	rtt := max(ev.RTT, 0)
 	h.Responses++
+	latest := h.settle(uint32(ev.Token), true, now)
+	if latest {
+		h.rtt, h.stamps = ev.RTT, ev.Stamps
+	}
+	if ev.RTT < 0 {
+		return // answered, and nobody knows how fast
+	}
+	rtt := ev.RTT
 	ms := float64(rtt) / float64(time.Millisecond)
-	if h.Responses == 1 {
+	if h.bands == [NumBands]uint64{} {
 		h.average = ms
 	} else {
 		h.average = (s.Weight*h.average + (100-s.Weight)*ms) / 100
 	}
 	h.bands[band(rtt)]++
-	if h.settle(uint32(ev.Token), true, now) {
-		h.rtt, h.stamps = rtt, ev.Stamps
-	}
 	h.win.push(makeSample(now, rtt), now, s.Window)
 }
 

@@ -145,3 +145,16 @@ func errorCount(c ErrorClass, n uint64) (e [NumErrorClasses]uint64) {
 	e[c] = n
 	return e
 }
+
+// TestUntimed: a reply without a known time is a reply, and no observation.
+func TestUntimed(t *testing.T) {
+	h := observed(75, -1e-6, 8, -1e-6, 16)
+	if h.Responses != 4 || h.bands != [NumBands]uint64{1, 1, 0, 0} || h.average != 10 || h.win.count != 2 {
+		t.Errorf("%d responses, bands %v, average %v, %d in the window", h.Responses, h.bands, h.average, h.win.count)
+	}
+	h = observed(75, 8, -1e-6)
+	s := Snapshot{Up: h.up, RTT: h.rtt}
+	if !s.Up || s.Timed() {
+		t.Errorf("up %v, timed %v after a reply without a time", s.Up, s.Timed())
+	}
+}

@@ -45,7 +45,7 @@ type Snapshot struct {
 	// answered in time.
 	Known, Up bool
 
-	// Of that answer; valid if Up.
+	// Of that answer; valid if Timed.
 	RTT    time.Duration
 	Stamps Stamps
 
@@ -54,10 +54,10 @@ type Snapshot struct {
 	TTL       int
 
 	// Average is the weighted average response time in milliseconds, fed by
-	// unrounded times; valid if Responses > 0.
+	// unrounded times; valid if Percent is.
 	Average float64
 
-	Bands [NumBands]uint64 // responses by response time; they sum to Responses
+	Bands [NumBands]uint64 // responses by response time, those without a known one left out
 
 	LastSendError error // of the last request that could not be sent; nil if none
 
@@ -66,14 +66,21 @@ type Snapshot struct {
 	samples []sample
 }
 
-// Percent returns the bands as percentages of the responses. They sum to 100 but
-// for floating-point rounding. ok is false as long as there is no response.
+// Timed reports whether the host answers now, and how fast is known.
+func (s *Snapshot) Timed() bool { return s.Up && s.RTT >= 0 }
+
+// Percent returns the bands as percentages of the response times known. They sum to
+// 100 but for floating-point rounding. ok is false as long as there is none.
 func (s *Snapshot) Percent() (percent [NumBands]float64, ok bool) {
-	if s.Responses == 0 {
+	sum := uint64(0)
+	for _, n := range s.Bands {
+		sum += n
+	}
+	if sum == 0 {
 		return percent, false
 	}
 	for i, n := range s.Bands {
-		percent[i] = 100 * float64(n) / float64(s.Responses)
+		percent[i] = 100 * float64(n) / float64(sum)
 	}
 	return percent, true
 }
