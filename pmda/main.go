@@ -64,6 +64,10 @@ func Main(a *Agent) int {
 		fmt.Fprintf(os.Stderr, "pmda%s: unexpected argument %q\n", a.Name, flags.Arg(0))
 		return 2
 	}
+	if err := c.check(flags); err != nil {
+		fmt.Fprintf(os.Stderr, "pmda%s: %v\n", a.Name, err)
+		return 2
+	}
 	if c.write != "" {
 		if err := WriteFiles(a, c.write); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -98,6 +102,28 @@ func (c *command) flags(a *Agent) *pflag.FlagSet {
 		a.Flags(f)
 	}
 	return f
+}
+
+// check refuses options that contradict each other or mean nothing.
+func (c *command) check(flags *pflag.FlagSet) error {
+	if c.Domain == 0 {
+		return errors.New("domain 0 is not within 1..510")
+	}
+	ways := 0
+	for _, way := range []string{"pipe", "unix", "inet", "ipv6"} {
+		if flags.Changed(way) {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return errors.New("only one of --pipe, --unix, --inet and --ipv6")
+	}
+	for _, word := range strings.Split(c.debug, ",") {
+		if word != "" && word != "pdu" {
+			return fmt.Errorf("there is nothing to trace called %q; there is: pdu", word)
+		}
+	}
+	return nil
 }
 
 // defaultStateDir is where libpcp's agents keep their instance ids, too.

@@ -276,7 +276,7 @@ func (a *Agent) tick(ctx context.Context) {
 	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	var moved uint64
+	var moved, failed uint64
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -290,6 +290,9 @@ func (a *Agent) tick(ctx context.Context) {
 				a.health = nil
 			}
 		}
+		if n%60 == 0 {
+			failed = a.logSendErrors(failed)
+		}
 		if m := a.moved.Load(); m != moved {
 			moved = m
 			a.server.Do(a.server.LabelsChanged)
@@ -298,6 +301,17 @@ func (a *Agent) tick(ctx context.Context) {
 			a.server.Do(a.expire)
 		}
 	}
+}
+
+// logSendErrors tells, once a minute, why requests could not be sent. It returns how
+// many that were so far.
+func (a *Agent) logSendErrors(told uint64) uint64 {
+	s := a.prober.Stats()
+	if s.SendErrors != told {
+		h, _ := a.registry.Get(s.LastFailed)
+		a.server.Logf("%d requests could not be sent; the last one to %q: %v", s.SendErrors-told, h.Name, s.LastError)
+	}
+	return s.SendErrors
 }
 
 // expire lets hosts on demand go that nobody has asked for in a long time.

@@ -159,7 +159,8 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 			"rtime.lan.errors tells which errors.",
 			func(s *probe.Snapshot) uint64 { return s.Failed }),
 		counter(17, "send_errors", "requests that could not be sent",
-			"They are not in requests. The reason of the last one is in the agent's log.",
+			"They are not in requests. The agent's log has the reason of the\n"+
+				"last one, once a minute.",
 			func(s *probe.Snapshot) uint64 { return s.SendErrors }),
 		{
 			Name: "rtime.lan.in_flight", Cluster: clusterHost, Item: 18, Sem: pcp.SemInstant, Units: pcp.Count,

@@ -36,7 +36,8 @@ func (a *Agent) numbers() []number {
 			"Replies that were lost so count as timeouts of their hosts.",
 			func() uint64 { return a.prober.Stats().Drops }},
 		{8, "strays", pcp.SemCounter, "ICMP messages that answer none of our requests",
-			"They carry a wrong cookie, a wrong identifier or come from a wrong address.",
+			"They carry a wrong cookie or come from a wrong address. What carries another\n" +
+				"identifier belongs to other programs, and is not looked at.",
 			func() uint64 { return a.prober.Stats().Strays }},
 		{9, "unmatched", pcp.SemCounter, "answers to hosts that are gone, or older than anybody remembers",
 			"A host remembers its latest 64 requests.",

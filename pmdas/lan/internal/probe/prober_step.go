@@ -191,6 +191,8 @@ func (p *Prober) commit() {
 		}
 		if f.err != nil {
 			f.h.sendFailed(f.err, f.sent)
+			p.stats.SendErrors++
+			p.stats.LastError, p.stats.LastFailed = f.err, f.h.id
 			continue
 		}
 		f.h.sent()

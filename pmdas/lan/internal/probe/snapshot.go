@@ -98,6 +98,10 @@ type Stats struct {
 	Unmatched uint64        // answers to hosts removed since, or too old to be told apart
 	Strays    uint64        // Engine.Strays as of the last poll
 	Drops     uint64        // Engine.Drops as of the last poll
+
+	SendErrors uint64 // requests that could not be sent, over all hosts
+	LastError  error  // why the last of them could not
+	LastFailed uint32 // and to which host
 }
 
 // Snapshot fills into with the account of a host, and into.Window if window is set.
