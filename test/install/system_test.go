@@ -47,7 +47,9 @@ func TestInstallRemove(t *testing.T) {
 	if got := s.instances("rtime.lan.requests"); fmt.Sprint(got) != fmt.Sprint(ids) {
 		t.Errorf("ids after Remove and Install: %v, before: %v", got, ids)
 	}
+	s.cutOut("rtlan")
 	s.must(top(t, "Remove"), "--purge")
+	same(t, "names after Remove --purge", s.names(), names)
 	same(t, "files after Remove --purge", s.files(), files)
 	same(t, "agents after Remove --purge", s.agents(), agents)
 	s.gone()
@@ -146,6 +148,14 @@ func (s *system) upgrade() {
 	if s.agentPID() == pid {
 		s.t.Error("the old program still runs")
 	}
+}
+
+// cutOut takes an agent's line out of pmcd.conf, as somebody with an editor does, and
+// leaves all else.
+func (s *system) cutOut(agent string) {
+	s.t.Helper()
+	s.must("sed", "-i", "/^"+agent+"[[:space:]]/d", filepath.Join(s.env["PCP_SYSCONF_DIR"], "pmcd", "pmcd.conf"))
+	s.must("pkill", "-HUP", "-x", "pmcd")
 }
 
 // gone checks that pmcd has forgotten the agent.
