@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every piece of Go in the guide and in the README stands in an example, line by line.
+// Every piece of Go in the guides and in the README stands in an example, line by line.
 func TestSnippetsAreExamples(t *testing.T) {
 	var code strings.Builder
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -23,7 +23,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range []string{"../README.md", "../docs/writing-an-agent.md"} {
+	for _, page := range []string{"../README.md", "../docs/writing-an-agent.md", "../docs/writing-a-supplier.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
