@@ -3,6 +3,7 @@ package examples_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -111,5 +112,44 @@ func TestKeywords(t *testing.T) {
 		if ok && !examples[l[1]] && row != l[2] {
 			t.Errorf("%s: the default is %s, in the table %s", l[1], l[2], row)
 		}
+	}
+}
+
+// So has that of docs/operations-dds.md.
+func TestKeywordsDDS(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations-dds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile("../pmdas/dds/dds.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^#(\w+)\t(.+)$`).FindAllStringSubmatch(string(file), -1)
+	if len(lines) < 9 {
+		t.Fatalf("only %d keywords in dds.conf", len(lines))
+	}
+	for _, l := range lines {
+		if !strings.Contains(string(page), "\n| "+l[1]+" | "+l[2]+" | ") {
+			t.Errorf("no row for %s with the default %s", l[1], l[2])
+		}
+	}
+}
+
+// The C of docs/writing-a-supplier.md compiles.
+func TestC(t *testing.T) {
+	page, err := os.ReadFile("../docs/writing-a-supplier.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, ok := strings.Cut(string(page), "```c\n")
+	if !ok {
+		t.Fatal("no C on the page")
+	}
+	code, _, _ = strings.Cut(code, "```")
+	c := exec.Command("cc", "-Wall", "-Werror", "-fsyntax-only", "-I../libSpmi/include", "-x", "c", "-")
+	c.Stdin = strings.NewReader(code)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
