@@ -53,6 +53,9 @@ func TestInstallRemove(t *testing.T) {
 	same(t, "files after Remove --purge", s.files(), files)
 	same(t, "agents after Remove --purge", s.agents(), agents)
 	s.gone()
+	if _, err := os.Stat("/run/rtime"); err == nil {
+		t.Error("the folder of the agents' segments is there yet")
+	}
 	s.must(top(t, "Remove"), "--purge") // nothing to do is no error
 	if s.pmcd() != pmcd {
 		t.Error("pmcd was restarted")
