@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/spmi"
