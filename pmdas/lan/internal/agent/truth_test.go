@@ -107,7 +107,8 @@ func (r *rig) compare(t *testing.T, lab *probetest.Lab, addr netip.Addr, class s
 	get := func(metric string) float64 { return r.get(metric, name) }
 	r.until("the last answer", func() bool {
 		c := lab.Played(addr)
-		return get("in_flight") == 0 && int(get("responses")+get("late")+get("duplicates")) == c.Replies
+		over := c.Replies-c.Duplicates+c.Lost+c.Spoiled+c.Errors == c.Requests // all that will be played
+		return over && get("in_flight") == 0 && int(get("responses")+get("late")+get("duplicates")) == c.Replies
 	})
 	played := lab.Played(addr)
 	late, first := 0, 0
