@@ -121,48 +121,62 @@ func TestEnginesReportWhatWasPlayed(t *testing.T) {
 				if pl.only != "" && pl.only != family {
 					continue
 				}
-				next += 4
-				addr, router, other := lab.Addr(next), lab.Addr(next+2), lab.Addr(next+3)
-				if family == "6" {
-					addr, router, other = lab.Addr6(next), lab.Addr6(next+2), lab.Addr6(next+3)
-				}
-				script := slices.Clone(pl.script)
-				for i, b := range script {
-					if b.Error != nil {
-						p := *b.Error
-						p.From = router
-						script[i].Error = &p
-					}
-				}
 				t.Run(fmt.Sprintf("%s/%s/%s", en.name, pl.name, family), func(t *testing.T) {
-					e, err := en.open()
-					if err != nil {
-						t.Fatal(err)
-					}
-					r := labRun{Engine: e, t: t, lab: lab}
-					defer r.Close()
-					lab.Play(addr, script...)
-					r.ask(addr, pl.asks)
-					r.wait(pl.replies, pl.errors)
-					strays := pl.strays
+					want := uint64(pl.strays)
 					if en.blind {
-						strays -= pl.unseen
+						want -= uint64(pl.unseen)
 					}
-					r.waitStrays(uint64(strays))
-					r.flush(other)
-					r.check(addr, pl.replies, en.stamps)
-					r.checkErrors(pl.errors, router)
-					r.checkTTL(pl.script)
-					if got := r.Strays(); got != uint64(strays) {
-						t.Errorf("%d strays, want %d", got, strays)
+					// A pinger of another test may have our identifier of 16 bits by
+					// chance, and its replies are strays then. Not three times.
+					got := uint64(0)
+					for range 3 {
+						next += 4
+						host := lab.Addr
+						if family == "6" {
+							host = lab.Addr6
+						}
+						e, err := en.open()
+						if err != nil {
+							t.Fatal(err)
+						}
+						r := labRun{Engine: e, t: t, lab: lab}
+						got = r.play(pl.script, pl.asks, pl.replies, pl.errors, want, en.stamps, host(next), host(next+2), host(next+3))
+						r.Close()
+						if got == want {
+							return
+						}
 					}
-					if got := r.Drops(); got != 0 {
-						t.Errorf("%d drops, want 0", got)
-					}
+					t.Errorf("%d strays, want %d", got, want)
 				})
 			}
 		}
 	}
+}
+
+// play has a host play a script, checks what the engine reports, and returns how many
+// strays it counts.
+func (r *labRun) play(script []probetest.Behaviour, asks int, replies, errs []int, strays uint64, stamps Stamps, addr, router, other netip.Addr) uint64 {
+	r.t.Helper()
+	played := slices.Clone(script)
+	for i, b := range played {
+		if b.Error != nil {
+			p := *b.Error
+			p.From = router
+			played[i].Error = &p
+		}
+	}
+	r.lab.Play(addr, played...)
+	r.ask(addr, asks)
+	r.wait(replies, errs)
+	r.waitStrays(strays)
+	r.flush(other)
+	r.check(addr, replies, stamps)
+	r.checkErrors(errs, router)
+	r.checkTTL(script)
+	if got := r.Drops(); got != 0 {
+		r.t.Errorf("%d drops, want 0", got)
+	}
+	return r.Strays()
 }
 
 // labRun is an engine in a test, and what it reported.
