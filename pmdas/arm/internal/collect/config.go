@@ -1,0 +1,37 @@
+package collect
+
+import "time"
+
+// Config is what may change while a Collector runs. Zero fields stand for what
+// DefaultConfig says, except where told otherwise.
+type Config struct {
+	Interval time.Duration // between two looks; 100 ms to 1 h
+	// Weight is the part that the previous average keeps in the weighted average, as a
+	// fraction: 0 to 1, below 0 stands for the default. (Seed 000: weight, 75 %.)
+	Weight float64
+	// Timeout is how long a user's file of names stays that no process uses; 0 is for
+	// ever. DefaultConfig has 15 minutes.
+	Timeout time.Duration
+	Window  time.Duration // length of the rolling window (seed 004)
+	Buffers int           // parts of the window, 1 to 60
+	// UsersApart makes names of rows begin with the user's login name or number and a
+	// colon. It is fixed when the Collector is made.
+	UsersApart bool
+
+	MaxPerApplication int   // transactions with a row of their own in an application
+	MaxTransactions   int   // and in all
+	MaxApplications   int   // applications with a row of their own
+	MaxPairs          int   // parents with their children
+	MaxFiles          int   // processes
+	MaxUserFiles      int   // of one user
+	MaxUserBytes      int64 // mapped of one user's files
+}
+
+// DefaultConfig returns the values that stand where nothing is said.
+func DefaultConfig() Config {
+	return Config{
+		Interval: time.Second, Weight: 0.75, Timeout: 15 * time.Minute, Window: time.Minute, Buffers: 12,
+		MaxPerApplication: 10000, MaxTransactions: 50000, MaxApplications: 2000, MaxPairs: 10000,
+		MaxFiles: 20000, MaxUserFiles: 5000, MaxUserBytes: 16 << 30,
+	}
+}

@@ -1,0 +1,191 @@
+package collect
+
+import (
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// Snapshot is what one look found. Nothing of it changes any more; any number of
+// goroutines may read it for as long as they like. The four lists only grow from one
+// snapshot to the next, and a row keeps its place; a row that did not change is the
+// same pointer as before.
+type Snapshot struct {
+	Seq  uint64    // counts snapshots in which a row changed; 1 is the first
+	Rows uint64    // counts snapshots in which a list grew
+	Time time.Time // of the look
+	Mono int64     // the same as nanoseconds of CLOCK_MONOTONIC
+
+	Trans   []*Tran
+	Apps    []*App
+	Metrics []*Metric
+	Pairs   []*Pair
+	Health  Health
+}
+
+// Age returns for how long the oldest running one of a transaction has been running, in
+// nanoseconds at the time of the look; 0 where none is.
+func (s *Snapshot) Age(t *Tran) int64 {
+	if t.Active == 0 || t.Oldest >= s.Mono {
+		return 0
+	}
+	return s.Mono - t.Oldest
+}
+
+// Tran is a transaction: what all processes on this host counted, those that have ended
+// included. Times are nanoseconds. Counters never go back.
+type Tran struct {
+	Name  string // instance: [USER:]APPLICATION/TRANSACTION, or one with "other" in it
+	App   int    // place of its application in Apps
+	Key   string // the transaction's name alone, without blanks
+	Descr string // the first 63 bytes of what the program said; "" for others
+	User  string // with UsersApart: whose it is
+
+	Count     uint64 // good ones
+	Aborted   uint64
+	Failed    uint64
+	Abandoned uint64 // running when their process died
+	Updates   uint64
+	BadData   uint64 // data buffers that were ignored
+	GoodNS    uint64 // time of the good ones; sums wrap at 2^64
+	AbortedNS uint64
+	FailedNS  uint64
+
+	// Of good ones, meaningless while Seen is false.
+	Seen  bool
+	Last  uint64
+	Min   uint64
+	Max   uint64
+	AvgNS float64 // weighted average
+
+	Active int   // running now
+	Oldest int64 // start of the oldest of them, CLOCK_MONOTONIC
+
+	Window Window
+	Traced bool // all instances are traced
+}
+
+// Window is the rolling window of a transaction's good ones. Count is 0 for an empty
+// one, and then Rate is 0 and the others mean nothing. Percentiles are those of the
+// histogram: within 1/16 of the true value from 512 ns to 18 minutes, within 32 ns below.
+type Window struct {
+	Count         uint64
+	Rate          float64 // per second
+	Mean          float64 // nanoseconds, as all below
+	Min, Max      uint64
+	Median        uint64
+	P80, P95, P99 uint64
+}
+
+// App is an application.
+type App struct {
+	Name      string // instance: [USER:]APPLICATION, or "other"
+	Descr     string
+	User      string // with UsersApart: whose it is
+	Active    bool   // in use by any user
+	Users     int    // users of whom a process uses it
+	Processes int    // processes that use it
+	Trans     int    // its rows in Trans
+}
+
+// Kind says how to read an application-defined metric.
+type Kind int
+
+// The kinds of application-defined metrics (ARM 2.0 guide, data buffers).
+const (
+	KindCounter Kind = iota + 1 // Sum
+	KindGauge                   // Last, Mean, Min, Max
+	KindID                      // LastID
+	KindString                  // Text
+)
+
+// Metric is an application-defined metric of a transaction. Metrics of the same name and
+// kind of one transaction are one row, whichever programs gave them.
+type Metric struct {
+	Name  string // instance: APPLICATION/TRANSACTION/METRIC
+	Tran  int    // place of its transaction in Trans
+	Label string // the metric's name as the program gave it
+	Type  uint32 // as in the data buffer: 1 to 10
+	Kind  Kind
+
+	Count          uint64  // values given
+	Sum            float64 // of a counter; never goes back
+	Last           float64
+	Mean, Min, Max float64
+	LastID         uint64
+	Text           string
+}
+
+// Pair is a transaction and its parent, as correlators tell.
+type Pair struct {
+	// Name is the instance: PARENTAPP/PARENTTRAN>APP/TRAN. A parent that is not this
+	// host's is VENDOR:ADDRESS:CLASS.
+	Name   string
+	Child  int // place in Trans
+	Parent int // place in Trans, or -1 for one that is elsewhere
+
+	Count   uint64 // good ones
+	Aborted uint64
+	Failed  uint64
+	GoodNS  uint64
+}
+
+// Health is about the collector itself.
+type Health struct {
+	Processes   int           // live ones whose files are read
+	Files       int           // processes' files that are mapped
+	NameFiles   int           // users' files of names
+	Bytes       uint64        // mapped
+	Refused     int           // files in the directory that are not read
+	RefusedEver uint64        // times that a file was refused
+	LastRefused string        // which and why; "" for none
+	Cycles      uint64        // looks
+	CycleTime   time.Duration // the last one took
+	CycleTotal  time.Duration // all took
+	Events      uint64        // of traced transactions
+	EventsLost  uint64        // overwritten before they were read
+	Folds       uint64        // ended processes taken over
+	Retired     uint64        // files of names removed
+	Swept       uint64        // left-over files removed
+	Errors      uint64        // of the directory and the record of the past
+	LastError   string
+	Damaged     uint64 // records of the past set aside as damaged
+	OverCap     uint64 // transactions that went to an other row
+	NoRoom      uint64 // starts that found no room in their segment
+	BadHandles  uint64 // stops and updates with unknown handles
+	BadData     uint64 // data buffers ignored that no transaction could be blamed for
+	PairsLost   uint64 // parents that found no room
+}
+
+// Event is a start, an update or a stop of a traced transaction. Its slices are the
+// receiver's.
+type Event struct {
+	Name     string // the transaction's row
+	Tran     int    // its place in Trans
+	Kind     int    // armseg.EventKindStart, EventKindUpdate, EventKindStop
+	Time     time.Time
+	UID      uint32
+	PID      uint32
+	Program  string
+	Handle   uint32 // of arm_start
+	Class    uint32 // tran_id
+	Status   int32  // of a stop: 0 good, 1 aborted, 2 failed
+	Flags    uint32
+	Duration time.Duration // of a stop
+	Metrics  []EventMetric
+	String   string // the seventh metric
+	Text     string // of an update
+	Parent   []byte // correlators; nil where there is none
+	Own      []byte
+}
+
+// EventMetric is an application's metric in an event.
+type EventMetric struct {
+	Label string
+	Type  uint32
+	Raw   uint64 // the eight bytes, the first four in the lower half
+}
+
+// MaxMetrics is how many application-defined metrics a transaction has at most, the
+// string counted.
+const MaxMetrics = armseg.Metrics + 1
