@@ -7,19 +7,20 @@
  * Compiles as C89 to C23 and as C++98 and later. Before including this file a program may define
  *
  *   ARM_NO_INT_TYPES   where it has int32, unsigned32 and their like itself
- *   INT64              the type to be int64's base, otherwise long long
+ *   INT64              the type of 64 bits to make int64 of
  */
 #ifndef ARM_H_INCLUDED
 #define ARM_H_INCLUDED
 
-#ifndef INT64
-#define INT64 long long
-#endif
-
-#if defined(__GNUC__) && !defined(ARM_EXTENSION_)
-#define ARM_EXTENSION_ __extension__ /* long long is no part of C89 */
-#elif !defined(ARM_EXTENSION_)
-#define ARM_EXTENSION_
+#ifdef INT64
+typedef INT64 arm_int64_t;
+typedef unsigned INT64 arm_unsigned64_t;
+#elif defined(__GNUC__) /* in C89 and C++98, too, which have no long long */
+typedef int arm_int64_t __attribute__((__mode__(__DI__)));
+typedef unsigned int arm_unsigned64_t __attribute__((__mode__(__DI__)));
+#else
+typedef long long arm_int64_t;
+typedef unsigned long long arm_unsigned64_t;
 #endif
 
 /* The guide's terms for data, in the machine's byte order. */
@@ -28,7 +29,7 @@
 typedef int int32;
 #endif
 #ifndef int64
-ARM_EXTENSION_ typedef INT64 int64;
+typedef arm_int64_t int64;
 #endif
 #ifndef unsigned8
 typedef unsigned char unsigned8;
@@ -40,7 +41,7 @@ typedef unsigned short unsigned16;
 typedef unsigned int unsigned32;
 #endif
 #ifndef unsigned64
-ARM_EXTENSION_ typedef unsigned INT64 unsigned64;
+typedef arm_unsigned64_t unsigned64;
 #endif
 #ifndef bit8
 typedef unsigned char bit8;
@@ -107,9 +108,6 @@ typedef struct arm_correlator {
 } arm_correlator_t;
 
 #define ARM_CORRELATOR_LENGTH(c) ((c)->length[0] << 8 | (c)->length[1])
-
-ARM_EXTENSION_ typedef INT64 arm_int64_t;
-ARM_EXTENSION_ typedef unsigned INT64 arm_unsigned64_t;
 
 /* A counter or a gauge over 32 bits that stands for value / divisor. */
 typedef struct arm_cntrdivr32 {
