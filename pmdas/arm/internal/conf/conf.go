@@ -1,76 +1,59 @@
-// Package conf is the configuration of the agent rtarm: what the file can say (see
-// package keyword for its form) and what holds without it. The first three keywords are
-// those of the SpmiArmd daemon (seed 000, "Configuring the SpmiArmd Daemon").
+// Package conf reads the configuration file of the agent rtarm; see package keyword for
+// its form. Interval, weight and timeout are the keywords of the SpmiArmd daemon (seed
+// 000, "Configuring the SpmiArmd Daemon").
 package conf
 
 import (
 	"io"
 	"os"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/keyword"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
-
-// Config is what the configuration file can say.
-type Config struct {
-	Interval time.Duration // between two rounds of collecting
-	Weight   float64       // percent of the previous average
-	Timeout  time.Duration // a user's names go when no process has used them for so long; 0 never
-	Window   time.Duration // of the rolling statistics
-	Buffers  int           // into which the window is divided
-	Apart    bool          // each user's transactions have instances of their own
-
-	Transactions   int // instances in all
-	PerApplication int // transactions of an application
-
-	// Limits for each user.
-	Processes int
-	Bytes     int64 // of all files
-}
 
 // Limits of the values that can also be stored while the agent runs.
 const (
 	MinInterval, MaxInterval = 0.1, 3600 // seconds
+	MinWeight, MaxWeight     = 0, 100    // percent
 	MinWindow, MaxWindow     = 1, 86400  // seconds
 	MinBuffers, MaxBuffers   = 1, 60
 )
 
-// Defaults returns what holds without a configuration file.
-func Defaults() Config {
-	return Config{
-		Interval: time.Second, Weight: 75, Timeout: 900 * time.Second, Window: time.Minute, Buffers: 12,
-		Transactions: 50000, PerApplication: 20000,
-		Processes: 4096, Bytes: 4 << 30,
-	}
-}
+const maxSeconds = 366 * 86400
 
-// Load reads the configuration file at path. What it does not say is as in Defaults.
-func Load(path string) (Config, error) {
+// Load reads the configuration file at path. What it does not say is as in
+// collect.DefaultConfig.
+func Load(path string) (collect.Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Config{}, err
+		return collect.Config{}, err
 	}
 	defer f.Close()
 	return Parse(f, path)
 }
 
 // Parse reads a configuration from r. name stands in its error, which has all mistakes.
-func Parse(r io.Reader, name string) (Config, error) {
-	c := Defaults()
+func Parse(r io.Reader, name string) (collect.Config, error) {
+	c := collect.DefaultConfig()
+	weight := 100 * c.Weight
 	err := keyword.Parse(r, name, map[string]keyword.Keyword{
 		"interval":          keyword.Seconds(&c.Interval, MinInterval, MaxInterval),
-		"weight":            keyword.Number(&c.Weight, 0, 100),
-		"timeout":           keyword.Seconds(&c.Timeout, 0, 366*86400),
+		"weight":            keyword.Number(&weight, MinWeight, MaxWeight),
+		"timeout":           keyword.Seconds(&c.Timeout, 0, maxSeconds),
 		"window":            keyword.Seconds(&c.Window, MinWindow, MaxWindow),
 		"buffers":           keyword.Whole(&c.Buffers, MinBuffers, MaxBuffers),
-		"users":             keyword.Choice(&c.Apart, []string{"merge", "apart"}, []bool{false, true}),
-		"maxtransactions":   keyword.Whole(&c.Transactions, 1, 1000000),
-		"maxperapplication": keyword.Whole(&c.PerApplication, 1, 65536),
-		"maxprocesses":      keyword.Whole(&c.Processes, 1, 1000000),
-		"maxbytes":          keyword.Whole(&c.Bytes, 1<<20, 1<<40),
+		"users":             keyword.Choice(&c.UsersApart, []string{"merge", "apart"}, []bool{false, true}),
+		"maxtransactions":   keyword.Whole(&c.MaxTransactions, 1, 1000000),
+		"maxperapplication": keyword.Whole(&c.MaxPerApplication, 1, 1000000),
+		"maxapplications":   keyword.Whole(&c.MaxApplications, 1, 1000000),
+		"maxparents":        keyword.Whole(&c.MaxPairs, 1, 1000000),
+		"maxprocesses":      keyword.Whole(&c.MaxFiles, 1, 1000000),
+		"maxuserprocesses":  keyword.Whole(&c.MaxUserFiles, 1, 1000000),
+		"maxuserbytes":      keyword.Whole(&c.MaxUserBytes, 1<<20, 1<<40),
 	})
 	if err != nil {
-		return Config{}, err
+		return collect.Config{}, err
 	}
+	c.Weight = weight / 100
 	return c, nil
 }

@@ -1,0 +1,346 @@
+package agent
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+)
+
+const lastCheck = "CheckingAccountQuery/LastCheckQuery"
+
+func TestControl(t *testing.T) {
+	r := newRig(t, "")
+	for _, c := range []struct {
+		metric string
+		value  pcp.Value
+		want   error
+	}{
+		{"interval", pcp.Num(0.5), nil},
+		{"interval", pcp.Num(0.05), pcp.ErrBadStore},
+		{"interval", pcp.Num(math.NaN()), pcp.ErrBadStore},
+		{"weight", pcp.Num(0.0), nil},
+		{"weight", pcp.Num(100.5), pcp.ErrBadStore},
+		{"window", pcp.Num(10.0), nil},
+		{"window", pcp.Num(0.0), pcp.ErrBadStore},
+		{"buffers", pcp.Num(5.0), nil},
+		{"buffers", pcp.Num(2.5), pcp.ErrBadStore},
+		{"buffers", pcp.Num(61.0), pcp.ErrBadStore},
+	} {
+		name := "rtime.arm.control." + c.metric
+		err := r.conn.Store(name, "", c.value)
+		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
+			t.Errorf("store %v into %s: %v, want %v", c.value, name, err, c.want)
+		}
+		if c.want == nil {
+			r.is("control."+c.metric, "", c.value.String())
+		}
+	}
+	want := collect.DefaultConfig()
+	want.Interval, want.Weight, want.Window, want.Buffers = 500*time.Millisecond, 0, 10*time.Second, 5
+	r.fake.mu.Lock()
+	got := r.fake.conf
+	r.fake.mu.Unlock()
+	if got != want {
+		t.Errorf("the collector has %+v, want %+v", got, want)
+	}
+	r.is("window.length", "", "10")
+	if !strings.Contains(r.log.String(), "weight set to 0 by uid 0") {
+		t.Errorf("log: %s", r.log)
+	}
+}
+
+// TestWhoMayStore: root and the user pcp, nobody else, and nobody of whom pmcd knows
+// nothing. There are no other metrics that take values.
+func TestWhoMayStore(t *testing.T) {
+	r := newRig(t, "")
+	r.fake.find(bank)
+	for slot, c := range []struct {
+		who string
+		uid int
+		may bool
+	}{{"root", 0, true}, {"pcp", pcpUID(), true}, {"another", 12345, false}, {"unknown", -1, false}} {
+		r.conn.Slot = 50 // pmcd told nothing of this one: it came over TCP
+		if c.uid >= 0 {
+			r.conn.Client(int32(10+slot), c.uid, c.uid, 1)
+		}
+		for _, name := range r.conn.Names("rtime.arm") {
+			d, err := r.conn.Desc(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inst := ""
+			if d.InDom == r.agent.trans.ID() {
+				inst = lastCheck
+			} else if d.InDom != pcp.InDomNull {
+				continue // tested below with the instance that there is
+			}
+			if d.Type > pcp.TypeDouble {
+				continue
+			}
+			err = r.conn.Store(name, inst, pcp.Num(1.0))
+			want := c.may && strings.HasPrefix(name, "rtime.arm.control.")
+			if want != (err == nil) || err != nil && !errors.Is(err, pcp.ErrPermission) {
+				t.Errorf("%s stores into %s: %v", c.who, name, err)
+			}
+		}
+	}
+	for _, m := range r.agent.table() {
+		if (m.Store != nil) != strings.HasPrefix(m.Name, "rtime.arm.control.") {
+			t.Errorf("%s: store %v", m.Name, m.Store != nil)
+		}
+	}
+}
+
+func TestSwitchTracing(t *testing.T) {
+	r := newRig(t, "")
+	r.fake.find(bank)
+	traced := func() string {
+		r.fake.mu.Lock()
+		defer r.fake.mu.Unlock()
+		return strings.Join(r.fake.traced, " ")
+	}
+	const metric = "rtime.arm.control.trace"
+	if err := r.conn.Store(metric, lastCheck, pcp.Num(uint32(1))); err != nil || traced() != lastCheck {
+		t.Errorf("%v; %s is traced", err, traced())
+	}
+	r.is("control.trace", lastCheck, "1")
+	r.is("control.trace", "CheckingAccountQuery/new", "0")
+	if err := r.conn.Store(metric, lastCheck, pcp.Num(uint32(2))); !errors.Is(err, pcp.ErrBadStore) || traced() != lastCheck {
+		t.Errorf("2 is stored: %v", err)
+	}
+	if err := r.conn.Store(metric, lastCheck, pcp.Num(uint32(0))); err != nil || traced() != "" {
+		t.Errorf("%v; %s is traced", err, traced())
+	}
+	r.is("control.trace", lastCheck, "0")
+}
+
+func TestReload(t *testing.T) {
+	r := newRig(t, "interval 5\nwindow 30\nusers apart\n")
+	reload := func(text string) (err error) {
+		r.configure(text)
+		r.serve(func() { err = r.agent.reload() })
+		return err
+	}
+	conf := func() collect.Config {
+		r.fake.mu.Lock()
+		defer r.fake.mu.Unlock()
+		return r.fake.conf
+	}
+	before := conf()
+	if before.Interval != 5*time.Second || !before.UsersApart {
+		t.Errorf("at the start: %+v", before)
+	}
+	err := reload("interval 1\n\nweight 300\n")
+	if err == nil || !strings.Contains(err.Error(), "rtarm.conf:3: weight: 300 is not between 0 and 100") {
+		t.Errorf("bad file: %v", err)
+	}
+	if conf() != before {
+		t.Errorf("a bad file changed something: %+v", conf())
+	}
+	r.is("control.interval", "", "5")
+	if err := reload("weight 50\nusers merge\n"); err != nil {
+		t.Error(err)
+	}
+	want := collect.DefaultConfig()
+	want.Weight, want.UsersApart = 0.5, true
+	if conf() != want {
+		t.Errorf("%+v, want %+v", conf(), want)
+	}
+	r.is("control.interval", "", "1")
+	for _, line := range []string{"users takes effect when the agent is started again", "weight 50"} {
+		if !strings.Contains(r.log.String(), line) {
+			t.Errorf("no %q in the log: %s", line, r.log)
+		}
+	}
+}
+
+// TestBadConfiguration: the agent starts with the defaults and says why.
+func TestBadConfiguration(t *testing.T) {
+	r := newRig(t, "interval 5\nwindows 30\n")
+	r.is("control.interval", "", "1")
+	if !strings.Contains(r.log.String(), `rtarm.conf:2: unknown keyword "windows"`) {
+		t.Errorf("log: %s", r.log)
+	}
+}
+
+func TestLabels(t *testing.T) {
+	r := newRig(t, "users apart\n")
+	r.fake.find(bank)
+	r.fake.find(func(s *collect.Snapshot) {
+		s.Apps = append(s.Apps, &collect.App{Name: "carol:shop", User: "carol"})
+		s.Trans = append(s.Trans, &collect.Tran{Name: "carol:shop/buy", App: 1, Key: "buy", Descr: "bu\xffy\n", User: "carol"})
+	})
+	for _, c := range []struct {
+		indom      *pmda.InDom[int]
+		inst, want string
+	}{
+		{r.agent.trans, lastCheck, "application=CheckingAccountQuery transaction=LastCheckQuery description=Last Check Query"},
+		{r.agent.trans, "CheckingAccountQuery/new", "application=CheckingAccountQuery transaction=new"},
+		{r.agent.trans, "carol:shop/buy", "application=shop transaction=buy description=bu?y? user=carol"},
+		{r.agent.apps, "carol:shop", "application=shop user=carol"},
+		{r.agent.apps, "CheckingAccountQuery", "application=CheckingAccountQuery description=Checking Account Query"},
+		{r.agent.metrics, lastCheck + "/m3", "application=CheckingAccountQuery transaction=LastCheckQuery description=Last Check Query metric=who?"},
+		{r.agent.pairs, "Web/Page>" + lastCheck,
+			"application=CheckingAccountQuery transaction=LastCheckQuery description=Last Check Query parent=Web/Page"},
+	} {
+		id, ok := r.instances(c.indom.ID())[c.inst]
+		if !ok {
+			t.Errorf("no instance %q", c.inst)
+			continue
+		}
+		got := make(map[string]string)
+		for _, l := range r.conn.Labels(uint32(c.indom.ID()), pcp.LabelInstances)[id] {
+			got[l.Name] = l.Value.(string)
+			if l.Optional != (l.Name == "description") {
+				t.Errorf("%s of %q: optional %v", l.Name, c.inst, l.Optional)
+			}
+		}
+		var text []string
+		for _, name := range []string{"application", "transaction", "description", "user", "metric", "parent"} {
+			if v, ok := got[name]; ok {
+				text = append(text, name+"="+v)
+			}
+		}
+		if strings.Join(text, " ") != c.want || len(got) != len(text) {
+			t.Errorf("labels of %q: %v, want %s", c.inst, got, c.want)
+		}
+	}
+	r.until("clients to be told of labels", func() bool {
+		r.is("agent.transactions", "", "3")
+		return r.conn.State&pcp.StateLabels != 0
+	})
+}
+
+// TestTable: everything has help, times have units, and counters are named so.
+func TestTable(t *testing.T) {
+	a := newAgent()
+	for _, m := range a.table() {
+		if m.Help == "" && !strings.HasPrefix(m.Name, "rtime.arm.a") && !strings.HasPrefix(m.Name, "rtime.arm.parent.") {
+			t.Errorf("%s has no help", m.Name)
+		}
+		if m.OneLine == "" || strings.HasSuffix(m.OneLine, ".") || strings.Contains(m.Help, "\n\n") || strings.HasSuffix(m.Help, "\n") {
+			t.Errorf("%s: %q, %q", m.Name, m.OneLine, m.Help)
+		}
+		for _, line := range strings.Split(m.Help, "\n") {
+			if len(line) > 84 {
+				t.Errorf("%s: a line of the help has %d bytes: %s", m.Name, len(line), line)
+			}
+		}
+		unitless := m.Units == pcp.None
+		switch name := strings.TrimPrefix(m.Name, "rtime.arm."); {
+		case strings.HasPrefix(name, "metric.") && name != "metric.values", strings.HasPrefix(name, "trace.param."),
+			name == "trace.records", name == "app.active", name == "control.weight", name == "control.trace",
+			strings.HasPrefix(name, "agent.last_"):
+			unitless = !unitless && name != "trace.param.duration"
+		}
+		if unitless {
+			t.Errorf("%s has units %v", m.Name, m.Units)
+		}
+	}
+	for _, d := range []*pmda.InDom[int]{a.trans, a.apps, a.metrics, a.pairs} {
+		if d.Help == "" || d.OneLine == "" || !d.Keep || d.Name == "" {
+			t.Errorf("instance domain %d: %+v", d.Serial, d)
+		}
+	}
+}
+
+// TestMakeDir: the directories are the user's that PCP runs as, with the modes that let
+// others add files; a link in place of one is not followed.
+func TestMakeDir(t *testing.T) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		uid, gid = pcpUser()
+	}
+	check := func(path string, mode uint32) {
+		t.Helper()
+		var st syscall.Stat_t
+		if err := syscall.Stat(path, &st); err != nil {
+			t.Fatal(err)
+		}
+		if st.Mode&0o7777 != mode || int(st.Uid) != uid || int(st.Gid) != gid {
+			t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", path, st.Mode&0o7777, st.Uid, st.Gid, mode, uid, gid)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "rtime", "arm")
+	for range 2 {
+		if err := makeDir(dir); err != nil {
+			t.Fatal(err)
+		}
+		check(dir, 0o3773)
+		check(filepath.Join(dir, armseg.PastDir), 0o755)
+		if err := os.Chmod(dir, 0o700); err != nil { // the second time it is to be mended
+			t.Fatal(err)
+		}
+		if uid != os.Geteuid() {
+			continue
+		}
+		break
+	}
+	link, target := filepath.Join(t.TempDir(), "link"), t.TempDir()
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeOne(link, uid, gid, 0o777); err == nil {
+		t.Error("a link was followed")
+	}
+}
+
+// TestTry runs the agent as --try does: it reads no state and makes no directory.
+func TestTry(t *testing.T) {
+	a := newAgent()
+	f := new(fake)
+	f.find(bank)
+	a.configFile, a.dirPath = "", filepath.Join(t.TempDir(), "arm")
+	a.open = func(_ collect.Config, o collect.Options) (collector, error) {
+		f.options = o
+		return f, nil
+	}
+	o := pmda.Options{Try: true}
+	if err := a.setup(&o); err != nil {
+		t.Fatal(err)
+	}
+	if there(a.dirPath) {
+		t.Error("the directory was made")
+	}
+	s, err := pmda.New(a.declare(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := a.start(s); err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	if err := a.try(s, nil); err != nil {
+		t.Error(err)
+	}
+	if err := a.try(s, []string{"x"}); err == nil {
+		t.Error("an argument is taken")
+	}
+	list, err := s.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := make(map[string]pmda.Export)
+	for _, e := range list {
+		byName[e.Name] = e
+	}
+	for _, c := range tryColumns {
+		if _, ok := byName[c.Metric]; !ok {
+			t.Errorf("no metric %s for the column %s", c.Metric, c.Head)
+		}
+	}
+	if e := byName["rtime.arm.count"]; len(e.Values) != 2 || e.Values[0].Inst != lastCheck || e.Values[0].Value.String() != "1234" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+)
+
+// typeNames are the types of application-defined metrics (ARM 2.0 guide, "Data buffers").
+var typeNames = [...]string{
+	1: "counter32", 2: "counter64", 3: "counter32/divisor", 4: "gauge32", 5: "gauge64", 6: "gauge32/divisor",
+	7: "id32", 8: "id64", 9: "string8", 10: "string32",
+}
+
+func typeName(n uint32) string {
+	if n >= 1 && int(n) < len(typeNames) {
+		return typeNames[n]
+	}
+	return fmt.Sprintf("type %d", n)
+}
+
+// perMetric gets a value of each application-defined metric of a kind; 0 is any.
+func perMetric[V pmda.Scalar](a *Agent, kind collect.Kind, get func(*collect.Metric) V) pmda.Getter {
+	return pmda.Per(a.metrics, func(i int) (V, bool) {
+		m := a.snap.Metrics[i]
+		if kind == 0 || kind == m.Kind && m.Count > 0 {
+			return get(m), true
+		}
+		var none V
+		return none, false
+	})
+}
+
+// definedMetrics are what applications define, by kind.
+func (a *Agent) definedMetrics() []pmda.Metric {
+	row := func(item int, name string, sem pcp.Sem, get pmda.Getter, oneline, help string) pmda.Metric {
+		return pmda.Metric{Name: "rtime.arm.metric." + name, Cluster: clusterMetric, Item: item, Sem: sem,
+			Get: get, OneLine: oneline, Help: help}
+	}
+	gauge := func(item int, name string, get func(*collect.Metric) float64, oneline, help string) pmda.Metric {
+		return row(item, "gauge."+name, pcp.SemInstant, perMetric(a, collect.KindGauge, get), oneline, help)
+	}
+	const types = "Types with a divisor are divided by it."
+	values := row(1, "values", pcp.SemCounter, perMetric(a, 0, func(m *collect.Metric) uint64 { return m.Count }),
+		"how often the metric was given", "At starts, updates and stops.")
+	values.Units = pcp.Count
+	return []pmda.Metric{
+		row(0, "type", pcp.SemDiscrete, perMetric(a, 0, func(m *collect.Metric) string { return typeName(m.Type) }),
+			"type of the metric", "As the program described it. It says which of the other metrics has a value."),
+		values,
+		row(2, "counter", pcp.SemCounter, perMetric(a, collect.KindCounter, func(m *collect.Metric) float64 { return m.Sum }),
+			"what was added to a counter between start and stop of transactions",
+			"The sum over all transactions. A program gives the counter's reading at the start,\n"+
+				"at updates and at the stop, of which the differences count.\n"+types),
+		gauge(3, "last", func(m *collect.Metric) float64 { return m.Last },
+			"latest value of a gauge", types),
+		gauge(4, "mean", func(m *collect.Metric) float64 { return m.Mean },
+			"mean of the values of a gauge", "Over all values that were ever given."),
+		gauge(5, "min", func(m *collect.Metric) float64 { return m.Min },
+			"smallest value of a gauge", "Over all values that were ever given."),
+		gauge(6, "max", func(m *collect.Metric) float64 { return m.Max },
+			"largest value of a gauge", "Over all values that were ever given."),
+		row(7, "id", pcp.SemDiscrete, perMetric(a, collect.KindID, func(m *collect.Metric) uint64 { return m.LastID }),
+			"latest value of a numeric identifier", "Such as the number of a message or of an error: not a measurement."),
+		row(8, "string", pcp.SemDiscrete, perMetric(a, collect.KindString, func(m *collect.Metric) string { return printable(m.Text) }),
+			"latest value of a string", "What cannot be printed is shown as a question mark."),
+	}
+}
+
+// parentMetrics count transactions by the transaction that they are part of.
+func (a *Agent) parentMetrics() []pmda.Metric {
+	counter := func(item int, name string, get func(*collect.Pair) uint64, oneline, help string) pmda.Metric {
+		return pmda.Metric{Name: "rtime.arm.parent." + name, Cluster: clusterParent, Item: item, Sem: pcp.SemCounter,
+			Units: pcp.Count, OneLine: oneline, Help: help,
+			Get: pmda.Per(a.pairs, func(i int) (uint64, bool) { return get(a.snap.Pairs[i]), true })}
+	}
+	return []pmda.Metric{
+		counter(0, "count", func(p *collect.Pair) uint64 { return p.Count },
+			"transactions as part of a parent that ended with status good",
+			"They are in rtime.arm.count of the transaction, too."),
+		counter(1, "aborted", func(p *collect.Pair) uint64 { return p.Aborted },
+			"transactions as part of a parent that ended with status aborted", ""),
+		counter(2, "failed", func(p *collect.Pair) uint64 { return p.Failed },
+			"transactions as part of a parent that ended with status failed", ""),
+		{
+			Name: "rtime.arm.parent.total", Cluster: clusterParent, Item: 3, Sem: pcp.SemCounter, Units: pcp.Microseconds,
+			Get:     pmda.Per(a.pairs, func(i int) (float64, bool) { return micros(a.snap.Pairs[i].GoodNS), true }),
+			OneLine: "time that transactions took as part of a parent",
+			Help:    "Of those that ended with status good. See rtime.arm.time.total.",
+		},
+	}
+}
+
+// appMetrics tell who uses an application.
+func (a *Agent) appMetrics() []pmda.Metric {
+	row := func(item int, name string, units pcp.Units, get func(*collect.App) int, oneline, help string) pmda.Metric {
+		return pmda.Metric{Name: "rtime.arm.app." + name, Cluster: clusterApp, Item: item, Sem: pcp.SemInstant,
+			Units: units, OneLine: oneline, Help: help,
+			Get: pmda.Per(a.apps, func(i int) (uint32, bool) { return uint32(get(a.snap.Apps[i])), true })}
+	}
+	return []pmda.Metric{
+		row(0, "users", pcp.Count, func(p *collect.App) int { return p.Users }, "users of whom a process uses the application", ""),
+		row(1, "processes", pcp.Count, func(p *collect.App) int { return p.Processes }, "processes that use the application",
+			"Each has called arm_init oftener than arm_end."),
+		row(2, "active", pcp.None, func(p *collect.App) int {
+			if p.Active {
+				return 1
+			}
+			return 0
+		}, "whether the application is in use: 1 or 0", "Its transactions answer -1 to arm_start while it is not."),
+		row(3, "transactions", pcp.Count, func(p *collect.App) int { return p.Trans }, "transactions of the application",
+			"Those that are not in use any more included."),
+	}
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+)
+
+func (a *Agent) declareInDoms() {
+	a.trans = &pmda.InDom[int]{
+		Serial: 0, Name: "transactions", Keep: true,
+		OneLine: "transactions",
+		Help: "An instance for each transaction, APPLICATION/TRANSACTION, by the names that\n" +
+			"programs gave with their blanks removed and cut to 31 bytes. All processes of all\n" +
+			"users that use the same names count as one, unless the configuration says users\n" +
+			"apart; the names then begin with the user's and a colon. APPLICATION/other takes\n" +
+			"the transactions of an application that are too many. A transaction stays for as\n" +
+			"long as the agent knows what was counted: until the machine is started anew.",
+		InstanceLabels: func(i int) pcp.Labels { return a.tranLabels(a.snap.Trans[i]) },
+	}
+	a.apps = &pmda.InDom[int]{
+		Serial: 1, Name: "applications", Keep: true,
+		OneLine: "applications",
+		Help: "An instance for each application that a program has named, by its name with the\n" +
+			"blanks removed and cut to 31 bytes.",
+		InstanceLabels: func(i int) pcp.Labels { return appLabels(a.snap.Apps[i]) },
+	}
+	a.metrics = &pmda.InDom[int]{
+		Serial: 2, Name: "application metrics", Keep: true,
+		OneLine: "metrics that applications define for their transactions",
+		Help: "An instance for each metric of each transaction, APPLICATION/TRANSACTION/METRIC.\n" +
+			"Programs describe up to six numbers and a string when they name a transaction, and\n" +
+			"give the values at its start, updates and stop (ARM 2.0, data buffers).",
+		InstanceLabels: a.metricLabels,
+	}
+	a.pairs = &pmda.InDom[int]{
+		Serial: 3, Name: "parents", Keep: true,
+		OneLine: "transactions with the transaction that they are part of",
+		Help: "An instance for each pair of transactions of which the second ran as part of the\n" +
+			"first, as the correlator said that the second was started with:\n" +
+			"APPLICATION/TRANSACTION>APPLICATION/TRANSACTION. A parent that was not measured on\n" +
+			"this host is VENDOR:ADDRESS:CLASS.",
+		InstanceLabels: a.pairLabels,
+	}
+}
+
+// taken is how many rows of each of the snapshot's lists have become instances.
+type taken struct{ trans, apps, metrics, pairs int }
+
+// grow makes instances of the rows that are new in the snapshot.
+func (a *Agent) grow() {
+	if a.snap.Rows == a.rows {
+		return
+	}
+	a.rows, a.relabel = a.snap.Rows, true
+	grow(a, a.trans, &a.taken.trans, a.snap.Trans, func(t *collect.Tran) string { return t.Name })
+	grow(a, a.apps, &a.taken.apps, a.snap.Apps, func(p *collect.App) string { return p.Name })
+	grow(a, a.metrics, &a.taken.metrics, a.snap.Metrics, func(m *collect.Metric) string { return m.Name })
+	grow(a, a.pairs, &a.taken.pairs, a.snap.Pairs, func(p *collect.Pair) string { return p.Name })
+}
+
+// grow adds instances for the rows from *done on. A row that cannot become one is left
+// out: the numbers of its file are used up, or its name is that of another.
+func grow[T any](a *Agent, d *pmda.InDom[int], done *int, rows []T, name func(T) string) {
+	for ; *done < len(rows); *done++ {
+		if _, err := d.Add(name(rows[*done]), *done); err != nil {
+			if a.unnamed++; a.unnamed <= maxUnnamed {
+				a.server.Logf("not exported: %v", err)
+			}
+		}
+	}
+}
+
+// maxUnnamed is how many rows that are left out the log names.
+const maxUnnamed = 20
+
+func (a *Agent) tranLabels(t *collect.Tran) pcp.Labels {
+	l := pcp.Labels{
+		{Name: "application", Value: plainName(a.snap.Apps[t.App])},
+		{Name: "transaction", Value: printable(t.Key)},
+	}
+	return appendNotes(l, t.Descr, t.User)
+}
+
+func appLabels(p *collect.App) pcp.Labels {
+	return appendNotes(pcp.Labels{{Name: "application", Value: plainName(p)}}, p.Descr, p.User)
+}
+
+func (a *Agent) metricLabels(i int) pcp.Labels {
+	m := a.snap.Metrics[i]
+	return append(a.tranLabels(a.snap.Trans[m.Tran]), pcp.Label{Name: "metric", Value: printable(m.Label)})
+}
+
+// pairLabels are the child's, with the name of the parent.
+func (a *Agent) pairLabels(i int) pcp.Labels {
+	p := a.snap.Pairs[i]
+	parent, _, _ := strings.Cut(p.Name, ">")
+	return append(a.tranLabels(a.snap.Trans[p.Child]), pcp.Label{Name: "parent", Value: parent})
+}
+
+// appendNotes appends what is told of a row beside its name.
+func appendNotes(l pcp.Labels, descr, user string) pcp.Labels {
+	if descr != "" {
+		l = append(l, pcp.Label{Name: "description", Value: printable(descr), Optional: true})
+	}
+	if user != "" {
+		l = append(l, pcp.Label{Name: "user", Value: user})
+	}
+	return l
+}
+
+// plainName is an application's name without its user.
+func plainName(p *collect.App) string {
+	if p.User == "" {
+		return p.Name
+	}
+	return strings.TrimPrefix(p.Name, p.User+":")
+}
+
+// printable makes text of what a program gave: labels and string values travel through
+// JSON and to terminals. It allocates only where there is something to replace.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+)
+
+// windowMetrics are computed over the rolling window (seed 004, "Rolling-Window Periodic
+// Sampling").
+func (a *Agent) windowMetrics() []pmda.Metric {
+	const over = "Over the transactions that ended with status good during the rolling window. It is\n" +
+		"rtime.arm.control.window seconds long, and moves on in rtime.arm.control.buffers\n" +
+		"steps."
+	row := func(item int, name string, units pcp.Units, get pmda.Getter, oneline, help string) pmda.Metric {
+		return pmda.Metric{Name: "rtime.arm.window." + name, Cluster: clusterWindow, Item: item, Sem: pcp.SemInstant,
+			Units: units, Get: get, OneLine: oneline, Help: strings.TrimSpace(over + "\n" + help)}
+	}
+	const empty = "There is no value while the window is empty."
+	of := func(item int, name string, get func(*collect.Window) float64, oneline, help string) pmda.Metric {
+		return row(item, name, pcp.Microseconds, perTran(a, func(t *collect.Tran) (float64, bool) {
+			return get(&t.Window) / 1e3, t.Window.Count > 0
+		}), oneline, strings.TrimSpace(help+"\n"+empty))
+	}
+	const rank = "From a histogram: within 1/16 of the true one from 512 nanoseconds to 18 minutes,\n" +
+		"and within 32 nanoseconds below."
+	return []pmda.Metric{
+		row(0, "rate", pcp.PerSecond, perTran(a, func(t *collect.Tran) (float64, bool) { return t.Window.Rate, true }),
+			"transactions per second in the window", ""),
+		row(1, "count", pcp.Count, perTran(a, func(t *collect.Tran) (uint64, bool) { return t.Window.Count, true }),
+			"transactions in the window", ""),
+		of(2, "mean", func(w *collect.Window) float64 { return w.Mean }, "mean response time in the window", ""),
+		of(3, "min", func(w *collect.Window) float64 { return float64(w.Min) }, "shortest response time in the window", ""),
+		of(4, "max", func(w *collect.Window) float64 { return float64(w.Max) }, "longest response time in the window", ""),
+		of(5, "median", func(w *collect.Window) float64 { return float64(w.Median) }, "median response time in the window", rank),
+		of(6, "p80", func(w *collect.Window) float64 { return float64(w.P80) }, "80th percentile of the response time in the window", rank),
+		of(7, "p95", func(w *collect.Window) float64 { return float64(w.P95) }, "95th percentile of the response time in the window", rank),
+		of(8, "p99", func(w *collect.Window) float64 { return float64(w.P99) }, "99th percentile of the response time in the window", rank),
+		{
+			Name: "rtime.arm.window.length", Cluster: clusterWindow, Item: 9, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
+			Get:     pmda.Value(func() (float64, error) { return a.conf.Window.Seconds(), nil }),
+			OneLine: "length of the rolling window",
+			Help:    "As the configuration, or a store into rtime.arm.control.window, has it.",
+		},
+	}
+}

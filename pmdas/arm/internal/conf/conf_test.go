@@ -1,0 +1,69 @@
+package conf
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+)
+
+func TestParse(t *testing.T) {
+	for text, change := range map[string]func(*collect.Config){
+		"": func(*collect.Config) {},
+		"interval 0.5\nweight 20\ntimeout 0\n": func(c *collect.Config) {
+			c.Interval, c.Weight, c.Timeout = 500*time.Millisecond, 0.2, 0
+		},
+		"weight 0":                 func(c *collect.Config) { c.Weight = 0 },
+		"window 10\nbuffers 5\n":   func(c *collect.Config) { c.Window, c.Buffers = 10*time.Second, 5 },
+		"users apart":              func(c *collect.Config) { c.UsersApart = true },
+		"users merge":              func(c *collect.Config) {},
+		"maxtransactions 1":        func(c *collect.Config) { c.MaxTransactions = 1 },
+		"maxperapplication 2":      func(c *collect.Config) { c.MaxPerApplication = 2 },
+		"maxapplications 3":        func(c *collect.Config) { c.MaxApplications = 3 },
+		"maxparents 4":             func(c *collect.Config) { c.MaxPairs = 4 },
+		"maxprocesses 5":           func(c *collect.Config) { c.MaxFiles = 5 },
+		"maxuserprocesses 6":       func(c *collect.Config) { c.MaxUserFiles = 6 },
+		"maxuserbytes 1048576 # 1": func(c *collect.Config) { c.MaxUserBytes = 1 << 20 },
+	} {
+		want := collect.DefaultConfig()
+		change(&want)
+		if got, err := Parse(strings.NewReader(text), "f"); err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"weight 101":              "f:1: weight: 101 is not between 0 and 100",
+		"interval 0.01":           "f:1: interval: 0.01 is not between 0.1 and 3600",
+		"\nbuffers 61":            "f:2: buffers: 61 is not between 1 and 60",
+		"users both\nmaxbytes 1":  "f:1: users: \"both\" is not merge or apart\nf:2: unknown keyword \"maxbytes\"",
+		"timeout -1":              "f:1: timeout: -1 is not between 0 and 31622400",
+		"maxuserbytes 1":          "f:1: maxuserbytes: 1 is not between 1048576 and 1099511627776",
+		"maxtransactions 1000001": "f:1: maxtransactions: 1000001 is not between 1 and 1000000",
+	} {
+		got, err := Parse(strings.NewReader(text), "f")
+		if err == nil || err.Error() != want || got != (collect.Config{}) {
+			t.Errorf("%q: %+v, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rtarm.conf")
+	if _, err := Load(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("window 30\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Load(path); err != nil || c.Window != 30*time.Second {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
