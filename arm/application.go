@@ -1,0 +1,166 @@
+package arm
+
+import (
+	"sync"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// Application is a program, or a part of one, whose transactions are measured. All
+// processes of a user that name an application share it. Its methods may be called by
+// several goroutines at once; those of a nil Application do nothing.
+type Application struct {
+	name, key, user string
+	lib             *library
+	err             error // never to be measured
+
+	trans sync.Map // name to *Transaction
+
+	mu     sync.Mutex // guards what follows
+	writer *armseg.Writer
+	id     uint32
+	full   error // no room for the name
+	closed bool
+}
+
+// Option is an option of NewApplication.
+type Option func(*options)
+
+type options struct{ user, dir string }
+
+// User says who uses the application; "*" stands for the login name. It is up to 127
+// bytes and kept with the application, of which there is one for all its users.
+func User(name string) Option { return func(o *options) { o.user = name } }
+
+// Dir says where segments lie: by default in $RTIME_ARM_DIR, or else in /run/rtime/arm.
+func Dir(path string) Option { return func(o *options) { o.dir = path } }
+
+// NewApplication names an application (arm_init). It never fails: Err tells whether
+// anything is measured. The name has up to 127 bytes, of which the first 31 that are not
+// blank count.
+func NewApplication(name string, opts ...Option) *Application {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	a := &Application{name: name, user: o.user}
+	key, ok := armseg.Key(name)
+	switch {
+	case !ok || !text(o.user):
+		a.err = ErrName
+		return a
+	case disabled():
+		a.err = ErrDisabled
+		return a
+	}
+	if o.dir == "" {
+		o.dir = defaultDir()
+	}
+	a.key, a.lib = key, libraryOf(o.dir)
+	a.lib.add(a)
+	return a
+}
+
+// text reports whether a string can be kept beside a name.
+func text(s string) bool {
+	for i := range len(s) {
+		if s[i] == 0 {
+			return false
+		}
+	}
+	return len(s) <= armseg.NameMax
+}
+
+// attached is called when there is a writer, with the library's lock.
+func (a *Application) attached(w *armseg.Writer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || a.writer != nil {
+		return
+	}
+	id, err := w.OpenApp(a.key, a.name, a.user)
+	if a.full = err; err != nil {
+		return
+	}
+	a.writer, a.id = w, id
+	a.trans.Range(func(_, t any) bool {
+		t.(*Transaction).bind(w, id)
+		return true
+	})
+}
+
+// Transaction names a transaction of the application (arm_getid), and makes it active
+// again where others had closed the application in between. It returns the same one for
+// the same name, whatever the options; a look-up allocates nothing. It never fails: a
+// transaction whose Err is not nil measures nothing.
+func (a *Application) Transaction(name string, opts ...TransactionOption) *Transaction {
+	if a == nil {
+		return nil
+	}
+	if t, ok := a.trans.Load(name); ok {
+		t := t.(*Transaction)
+		if tran := t.tran.Load(); tran != nil {
+			tran.Activate()
+		}
+		return t
+	}
+	t := newTransaction(a, name, opts)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if old, ok := a.trans.LoadOrStore(name, t); ok {
+		return old.(*Transaction)
+	}
+	if a.writer != nil && !a.closed {
+		t.bind(a.writer, a.id)
+	}
+	return t
+}
+
+// Err returns nil if the application is measured, and otherwise why it is not, or not
+// yet.
+func (a *Application) Err() error {
+	if a == nil || a.err != nil {
+		return a.refused()
+	}
+	a.mu.Lock()
+	closed, full := a.closed, a.full
+	a.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	if full != nil {
+		return full
+	}
+	return a.lib.error()
+}
+
+func (a *Application) refused() error {
+	if a == nil {
+		return ErrClosed
+	}
+	return a.err
+}
+
+// Close says that this program is through with the application (arm_end). Its
+// transactions start no more; those that run can still be stopped. What was counted
+// stays. Close of a closed application does nothing.
+func (a *Application) Close() error {
+	if a == nil || a.lib == nil {
+		return nil
+	}
+	a.lib.remove(a)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	a.trans.Range(func(_, t any) bool {
+		t.(*Transaction).tran.Store(nil)
+		return true
+	})
+	if a.writer != nil {
+		a.writer.CloseApp(a.id)
+	}
+	return nil
+}

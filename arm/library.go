@@ -1,0 +1,122 @@
+package arm
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// How long to wait before a directory that could not be written is tried again. Each
+// time takes twice as long as the one before.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+// library is what the applications of this process in one directory share.
+type library struct {
+	dir    string
+	writer atomic.Pointer[armseg.Writer]
+
+	mu    sync.Mutex // guards what follows; never taken in Start or Stop
+	err   error      // why there is no writer
+	open  map[*Application]struct{}
+	wait  time.Duration
+	timer *time.Timer // runs while applications wait for a writer
+}
+
+var (
+	librariesMu sync.Mutex
+	libraries   = map[string]*library{}
+)
+
+// libraryOf returns what belongs to a directory, and tries to attach to it.
+func libraryOf(dir string) *library {
+	librariesMu.Lock()
+	defer librariesMu.Unlock()
+	l := libraries[dir]
+	if l == nil {
+		l = &library{dir: dir, open: map[*Application]struct{}{}}
+		libraries[dir] = l
+	}
+	return l
+}
+
+// defaultDir is where segments lie. A program with more rights than its caller does not
+// listen to the caller's environment.
+func defaultDir() string {
+	if dir := os.Getenv(armseg.DirEnv); dir != "" && !armseg.Privileged() {
+		return dir
+	}
+	return armseg.DefaultDir
+}
+
+// disabled reports whether the environment asks for no measurement.
+func disabled() bool { return os.Getenv("INVOKE_ARM") == "false" }
+
+// add takes an application in, attaching if that has not been done.
+func (l *library) add(a *Application) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[a] = struct{}{}
+	l.attach()
+	if w := l.writer.Load(); w != nil {
+		a.attached(w)
+	}
+}
+
+// remove lets an application go.
+func (l *library) remove(a *Application) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, a)
+	if len(l.open) == 0 && l.timer != nil {
+		l.timer.Stop()
+		l.timer, l.wait = nil, 0
+	}
+}
+
+// attach tries to get a writer, and to try again later if there is none. The caller
+// holds l.mu.
+func (l *library) attach() {
+	if l.writer.Load() != nil {
+		return
+	}
+	w, err := armseg.Attach(l.dir)
+	l.err = err
+	if err == nil {
+		l.writer.Store(w)
+		return
+	}
+	if l.timer == nil {
+		l.wait = min(max(2*l.wait, firstRetry), lastRetry)
+		l.timer = time.AfterFunc(l.wait, l.retry)
+	}
+}
+
+func (l *library) retry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil || len(l.open) == 0 {
+		return
+	}
+	l.timer = nil
+	l.attach()
+	if w := l.writer.Load(); w != nil {
+		for a := range l.open {
+			a.attached(w)
+		}
+	}
+}
+
+func (l *library) error() error {
+	if l.writer.Load() != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}

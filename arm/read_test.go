@@ -1,0 +1,106 @@
+package arm_test
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// counts is what all processes have counted of a transaction.
+type counts struct {
+	good, sum, n, aborted, abortedNS, failed, failedNS, updates, badData uint64
+	min, max                                                             uint64
+	running                                                              int // slots that are active
+	metrics                                                              []metric
+}
+
+type metric struct {
+	kind             uint32
+	count, sum, last uint64
+	min, max         uint64
+	text             string
+}
+
+// image is a file as it was read: the tests read by the layout alone, so that they find
+// what the package's own reading and writing agree on and the layout does not say.
+type image []byte
+
+func (b image) u32(off uint64) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
+func (b image) u64(off uint64) uint64 { return binary.NativeEndian.Uint64(b[off:]) }
+
+func readFile(t testing.TB, path string) image {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func procFiles(t testing.TB, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// read adds up what the files in dir say of a transaction.
+func read(t testing.TB, dir string, tran uint32) counts {
+	t.Helper()
+	all := counts{min: 1<<64 - 1}
+	for _, path := range procFiles(t, dir) {
+		f := readFile(t, path)
+		for i := range f.u32(armseg.ProcBlockNext) {
+			if off := f.u32(f.u64(armseg.ProcBlocksOff) + 4*uint64(i)); off != 0 {
+				all.block(f, uint64(off)*64, tran)
+			}
+		}
+		for i := range f.u32(armseg.ProcChunkNext) {
+			off := uint64(f.u32(f.u64(armseg.ProcChunksOff)+4*uint64(i))) * 64
+			for s := range uint64(armseg.SlotsPerChunk) {
+				state := f.u64(off + armseg.ChunkSlots + s*armseg.SlotLen)
+				if state&7 == armseg.SlotActive && uint32(state>>32) == tran {
+					all.running++
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (c *counts) block(f image, off uint64, tran uint32) {
+	page := uint64(f.u32(off+armseg.BlockDir+4*uint64((tran-1)/armseg.PageCells))) * 64
+	if page == 0 {
+		return
+	}
+	cell := uint64(f.u32(page+4*uint64((tran-1)%armseg.PageCells))) * 64
+	if cell == 0 {
+		return
+	}
+	for i := range uint64(armseg.HistLen) {
+		c.good += f.u64(cell + armseg.CellHist + 8*i)
+	}
+	for off, to := range map[uint64]*uint64{
+		armseg.CellSum: &c.sum, armseg.CellN: &c.n, armseg.CellAborted: &c.aborted, armseg.CellAbortedNS: &c.abortedNS,
+		armseg.CellFailed: &c.failed, armseg.CellFailedNS: &c.failedNS, armseg.CellUpdates: &c.updates, armseg.CellBadData: &c.badData,
+	} {
+		*to += f.u64(cell + off)
+	}
+	c.min, c.max = min(c.min, f.u64(cell+armseg.CellMin)), max(c.max, f.u64(cell+armseg.CellMax))
+	if off := f.u64(cell + armseg.CellMetricsOff); off != 0 {
+		c.metrics = nil
+		for i := range uint64(armseg.Metrics + 1) {
+			m := off + i*armseg.MetricLen
+			c.metrics = append(c.metrics, metric{
+				kind: f.u32(m + armseg.MetricType), count: f.u64(m + armseg.MetricCount), sum: f.u64(m + armseg.MetricSum),
+				last: f.u64(m + armseg.MetricLast), min: f.u64(m + armseg.MetricMin), max: f.u64(m + armseg.MetricMax),
+				text: string(f[m+armseg.MetricText : m+armseg.MetricText+32]),
+			})
+		}
+	}
+}

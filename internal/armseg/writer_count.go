@@ -1,0 +1,164 @@
+package armseg
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Status says how a transaction ended.
+type Status uint32
+
+// The ways in which a transaction ends, with the numbers of the ARM 2.0 guide.
+const (
+	Good    Status = 0
+	Aborted Status = 1
+	Failed  Status = 2
+)
+
+// Running is an execution of a transaction. The zero value is none.
+type Running struct {
+	c      *tally
+	slot   unsafe.Pointer
+	active uint64 // the slot's state word while it runs
+	start  int64  // on the writer's clock
+}
+
+// Start begins an execution. It returns the zero value where the transaction is not
+// active or nothing is free.
+func (t *Tran) Start() Running {
+	r := t.claim()
+	if r.c != nil {
+		r.run()
+	}
+	return r
+}
+
+// claim does what comes before the clock is read.
+func (t *Tran) claim() Running {
+	if !t.Active() {
+		return Running{}
+	}
+	c := t.cell()
+	if c == nil {
+		return Running{}
+	}
+	slot, active := c.b.claim(t.ID)
+	if slot == nil {
+		return Running{}
+	}
+	release64((*uint64)(unsafe.Add(slot, SlotPair)), 0) // and the flags
+	release64((*uint64)(unsafe.Add(slot, SlotUpdate)), 0)
+	return Running{c: c, slot: slot, active: active}
+}
+
+// cell returns where this goroutine is to count.
+func (t *Tran) cell() *tally {
+	if b := t.w.pick(); b != nil {
+		if c := t.cells[b.n].Load(); c != nil {
+			return c
+		}
+		return t.newCell(b)
+	}
+	return nil
+}
+
+// run reads the clock and lets the transaction run.
+func (r *Running) run() {
+	w := r.c.b.w
+	r.start = w.now()
+	release64((*uint64)(unsafe.Add(r.slot, SlotStart)), uint64(r.start+w.offset))
+	release64((*uint64)(r.slot), r.active)
+}
+
+// Stop ends an execution and counts it. ok is false, and nothing done, where it has
+// ended already, or never began.
+func (r *Running) Stop(s Status) (ok bool) {
+	if r.c == nil {
+		return false
+	}
+	w := r.c.b.w
+	now := w.now()
+	if !r.stopping() {
+		return false
+	}
+	r.c.count(uint64(max(now-r.start, 0)), uint64(now+w.offset), s)
+	r.free()
+	return true
+}
+
+// stopping takes the slot from running to stopping, once.
+func (r *Running) stopping() bool {
+	return atomic.CompareAndSwapUint64((*uint64)(r.slot), r.active, r.active^SlotActive^SlotStopping)
+}
+
+func (r *Running) free() {
+	release64((*uint64)(r.slot), slotGen(r.active)<<genShift|SlotFree)
+	b := r.c.b
+	b.freed(uint32((uintptr(r.slot) - uintptr(b.w.base)) / 64))
+	if b.w.full.Load() {
+		b.w.full.Store(false)
+	}
+}
+
+// count adds what took d nanoseconds and ended at the clock now.
+func (c *tally) count(d, now uint64, s Status) {
+	p := c.p
+	if s != Good {
+		off := uintptr(CellAborted)
+		if s == Failed {
+			off = CellFailed
+		}
+		atomic.AddUint64((*uint64)(unsafe.Add(p, off)), 1)
+		atomic.AddUint64((*uint64)(unsafe.Add(p, off+8)), d)
+		return
+	}
+	if d > atomic.LoadUint64((*uint64)(unsafe.Add(p, CellMax))) {
+		raise((*uint64)(unsafe.Add(p, CellMax)), d)
+	}
+	if d < atomic.LoadUint64((*uint64)(unsafe.Add(p, CellMin))) {
+		lower((*uint64)(unsafe.Add(p, CellMin)), d)
+	}
+	atomic.AddUint64((*uint64)(unsafe.Add(p, CellSum)), d)
+	atomic.AddUint64((*uint64)(unsafe.Add(p, CellHist+8*uintptr(bucketOf(d)))), 1)
+	n := (*uint64)(unsafe.Add(p, CellN))
+	i := atomic.LoadUint64(n)
+	release64((*uint64)(unsafe.Add(p, CellRing+8*uintptr(i%RingLen))), ringEntry(d, i, now))
+	atomic.AddUint64(n, 1)
+}
+
+func raise(p *uint64, v uint64) {
+	for old := atomic.LoadUint64(p); v > old; old = atomic.LoadUint64(p) {
+		if atomic.CompareAndSwapUint64(p, old, v) {
+			return
+		}
+	}
+}
+
+func lower(p *uint64, v uint64) {
+	for old := atomic.LoadUint64(p); v < old; old = atomic.LoadUint64(p) {
+		if atomic.CompareAndSwapUint64(p, old, v) {
+			return
+		}
+	}
+}
+
+// bucketOf returns the bucket of the histogram that a time in nanoseconds is counted in.
+func bucketOf(d uint64) int {
+	u := d >> 6
+	if u < 8 {
+		return int(u)
+	}
+	e := bits.Len64(u) - 1
+	return min(8*(e-2)+int(u>>(e-3)&7), HistLen-1)
+}
+
+// ringEntry packs a time, with the turn of the ring and the clock in units of 2^20 ns.
+func ringEntry(d, i, now uint64) uint64 {
+	const mantissa = 34
+	exp := uint64(0)
+	if d >= 1<<mantissa {
+		exp = uint64(bits.Len64(d) - mantissa)
+	}
+	return d>>exp | exp<<mantissa | (i>>4&15)<<40 | now>>20<<44
+}
