@@ -13,9 +13,13 @@ import (
 
 // Options are what a Collector is made with.
 type Options struct {
-	Dir     string // of the segments; "" for what the libraries use. Must be there.
-	Log     *log.Logger
-	OnEvent func(*Event) // called by Run's goroutine; must not wait
+	Dir string // of the segments; "" for what the libraries use. Must be there.
+	Log *log.Logger
+	// ReadOnly only looks, for pmdartarm --try, which may run beside the agent: nothing is
+	// written, removed or taken over, neither of the segments nor of the past, whose record
+	// and dead processes' files are read where they are. Dir need not have a past.
+	ReadOnly bool
+	OnEvent  func(*Event) // called by Run's goroutine; must not wait
 	// OnMissed is told, by Run's goroutine, how many events were overwritten unread.
 	OnMissed func(n uint64)
 	// OnSnapshot is called by Run's goroutine after each new snapshot. It must not wait.
