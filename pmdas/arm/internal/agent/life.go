@@ -21,7 +21,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	}
 	first := make(chan struct{}, 1)
 	c, err := a.open(a.conf, collect.Options{
-		Dir: a.dirPath, Log: a.log, OnEvent: a.events.add, OnMissed: a.events.miss,
+		Dir: a.dirPath, Log: a.log, ReadOnly: a.trying, OnEvent: a.events.add, OnMissed: a.events.miss,
 		OnSnapshot: func(*collect.Snapshot) {
 			select {
 			case first <- struct{}{}:

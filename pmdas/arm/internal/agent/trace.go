@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"os/user"
@@ -157,6 +158,10 @@ func metricsText(ev *collect.Event) string {
 // metricValue reads the eight bytes of a metric (ARM 2.0 guide, "Data buffers").
 func metricValue(m collect.EventMetric) string {
 	low, high := uint32(m.Raw), uint32(m.Raw>>32)
+	var b [8]byte
+	binary.NativeEndian.PutUint32(b[:4], low)
+	binary.NativeEndian.PutUint32(b[4:], high)
+	wide := binary.NativeEndian.Uint64(b[:])
 	switch m.Type {
 	case 1, 7:
 		return fmt.Sprint(low)
@@ -165,11 +170,13 @@ func metricValue(m collect.EventMetric) string {
 	case 4:
 		return fmt.Sprint(int32(low))
 	case 5:
-		return fmt.Sprint(int64(m.Raw))
+		return fmt.Sprint(int64(wide))
 	case 6:
 		return fmt.Sprintf("%d/%d", int32(low), high)
+	case 9:
+		return strconv.Quote(printable(strings.TrimRight(string(b[:]), " \x00")))
 	}
-	return fmt.Sprint(m.Raw)
+	return fmt.Sprint(wide)
 }
 
 // param is the item number of a parameter of an event record.

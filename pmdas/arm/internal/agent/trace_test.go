@@ -23,6 +23,7 @@ func story() []*collect.Event {
 		{Label: "g32", Type: 4, Raw: 0xffff_ffff}, {Label: "g64", Type: 5, Raw: 1<<64 - 2}, {Label: "gd", Type: 6, Raw: 2<<32 | 0xffff_fff9}}
 	update.Kind, update.Time, update.Text = armseg.EventKindUpdate, at.Add(time.Second), "half\tway"
 	update.Metrics = []collect.EventMetric{{Label: "id", Type: 7, Raw: 1<<32 | 404}}
+	update.Metrics = append(update.Metrics, collect.EventMetric{Label: "s8", Type: 9, Raw: 0x2020_2020_2020_6261})
 	update.String = "s\x00"
 	stop.Kind, stop.Time, stop.Status, stop.Duration = armseg.EventKindStop, at.Add(2*time.Second), 2, 2*time.Second+500
 	return []*collect.Event{&start, &update, &stop}
@@ -31,7 +32,7 @@ func story() []*collect.Event {
 const stories = `start 2026-11-20T18:00:00.123456789Z flags 2
 kind=start transaction=CheckingAccountQuery/LastCheckQuery handle=77 pid=4711 user=root program=bank? metrics=c32=7 c64=1099511627776 cd=7/2 g32=-1 g64=-2 gd=-7/2 parent=ab01 correlator=cd
 update 2026-11-20T18:00:01.123456789Z flags 1
-kind=update transaction=CheckingAccountQuery/LastCheckQuery handle=77 pid=4711 user=root program=bank? text=half?way metrics=id=404 string="s?"
+kind=update transaction=CheckingAccountQuery/LastCheckQuery handle=77 pid=4711 user=root program=bank? text=half?way metrics=id=404 s8="ab" string="s?"
 stop 2026-11-20T18:00:02.123456789Z flags 4
 kind=stop transaction=CheckingAccountQuery/LastCheckQuery handle=77 pid=4711 user=root program=bank? status=failed duration=2.0000005e+06
 `
