@@ -121,27 +121,37 @@ func (t *recordTable) each(m *shm.Map, f func(id uint32, off uint64)) {
 	t.waiting = kept
 }
 
-// Update calls app and tran for every record published since the last Update. A record
-// whose name is empty is left out.
+// Update calls app and then tran for every record published since the last Update. A
+// record whose name is empty is left out.
 func (n *NamesReader) Update(app func(id uint32, a *App), tran func(id uint32, t *TranInfo)) error {
-	return n.m.Guard(func() {
-		n.apps.each(n.m, func(id uint32, off uint64) {
-			b := make(record, AppLen)
-			n.m.CopyWords(b, off)
-			if a := (App{Key: readKey(b[AppKey:][:32], '/'), Descr: Text(b[AppDescr:][:64]), User: Text(b[AppUser:][:128])}); a.Key != "" {
-				app(id, &a)
-			}
-		})
+	type numbered struct {
+		id uint32
+		TranInfo
+	}
+	var trans []numbered
+	err := n.m.Guard(func() {
+		// Transactions first: their applications were published before them.
 		n.trans.each(n.m, func(id uint32, off uint64) {
 			b := make(record, TranDescs)
 			n.m.CopyWords(b, off)
-			t := TranInfo{App: b.u32(TranApp), Key: readKey(b[TranKey:][:32], 0),
-				Descr: Text(b[TranDescr:][:64]), Detail: Text(b[TranDetail:][:128])}
-			if t.Key != "" {
-				tran(id, &t)
+			trans = append(trans, numbered{id, TranInfo{App: b.u32(TranApp), Key: readKey(b[TranKey:][:32], 0),
+				Descr: Text(b[TranDescr:][:64]), Detail: Text(b[TranDetail:][:128])}})
+		})
+		n.apps.each(n.m, func(id uint32, off uint64) {
+			b := make(record, AppLen)
+			n.m.CopyWords(b, off)
+			a := App{Key: readKey(b[AppKey:][:32], '/'), Descr: Text(b[AppDescr:][:64]), User: Text(b[AppUser:][:128])}
+			if a.Key != "" {
+				app(id, &a)
 			}
 		})
 	})
+	for i := range trans {
+		if trans[i].Key != "" {
+			tran(trans[i].id, &trans[i].TranInfo)
+		}
+	}
+	return err
 }
 
 // readKey returns a name as it stands in the names of instances: blanks, which no writer
