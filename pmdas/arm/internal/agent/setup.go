@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/segdir"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/conf"
@@ -62,10 +61,7 @@ func makeDir(path string) error {
 	} else if there(path) && there(past) {
 		return nil // made for us, or we shall see
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return errors.Join(makeOne(path, uid, gid, armseg.DirMode), makeOne(past, uid, gid, 0o755))
+	return errors.Join(segdir.Make(path, uid, gid, armseg.DirMode), segdir.Make(past, uid, gid, 0o755))
 }
 
 // pcpUser returns the user that the agent will run as.
@@ -84,33 +80,6 @@ func pcpUser() (uid, gid int) {
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// makeOne makes a directory, or gives owner and mode to one that is there, if the process
-// may. It follows no symbolic link: what is at path may be another user's work.
-func makeOne(path string, uid, gid int, mode uint32) error {
-	if err := unix.Mkdir(path, 0o700); err != nil && err != unix.EEXIST {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if int(st.Uid) == uid && int(st.Gid) == gid && st.Mode&0o7777 == mode {
-		return nil
-	}
-	if err := unix.Fchown(fd, uid, gid); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := unix.Fchmod(fd, mode); err != nil { // after the owner, whose change takes bits away
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // tryColumns is what pmdartarm --try prints of each transaction.

@@ -67,3 +67,23 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// TestShipped: what the shipped file tells of in comments are the defaults, all of them.
+func TestShipped(t *testing.T) {
+	text, err := os.ReadFile("../../rtarm.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, line := range strings.Split(string(text), "\n") {
+		if line, ok := strings.CutPrefix(line, "#"); ok && strings.Contains(line, "\t") {
+			b.WriteString(line + "\n")
+		}
+	}
+	if c, err := Parse(strings.NewReader(b.String()), "f"); err != nil || c != collect.DefaultConfig() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != 13 {
+		t.Errorf("%d keywords, want all 13:\n%s", n, b.String())
+	}
+}
