@@ -288,6 +288,25 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
+// TestForeignPast: what another user has put in the place of the agent's own directory is
+// not taken over.
+func TestForeignPast(t *testing.T) {
+	dir := t.TempDir()
+	past := filepath.Join(dir, armseg.PastDir)
+	if err := os.Mkdir(past, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(past, 65534, 65534); err != nil {
+		t.Fatalf("this test has to be run by root: %v", err)
+	}
+	if err := makeDir(dir); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+		t.Errorf("%v", err)
+	}
+	if err := makePast(filepath.Join(dir, "other"), os.Geteuid(), os.Getegid()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTry runs the agent as --try does: it reads no state and makes no directory.
 func TestTry(t *testing.T) {
 	a := newAgent()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/internal/segdir"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -61,7 +63,25 @@ func makeDir(path string) error {
 	} else if there(path) && there(past) {
 		return nil // made for us, or we shall see
 	}
-	return errors.Join(segdir.Make(path, uid, gid, armseg.DirMode), segdir.Make(past, uid, gid, 0o755))
+	if err := segdir.Make(path, uid, gid, armseg.DirMode); err != nil {
+		return err
+	}
+	return makePast(past, uid, gid)
+}
+
+// makePast makes the agent's own directory. Every user could have made one of that name:
+// what lies in such a one is not to be believed, whomever it is given to.
+func makePast(path string, uid, gid int) error {
+	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
+		var st unix.Stat_t
+		if err := unix.Lstat(path, &st); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if int(st.Uid) != uid && int(st.Uid) != os.Geteuid() {
+			return fmt.Errorf("%s belongs to uid %d: remove it", path, st.Uid)
+		}
+	}
+	return segdir.Make(path, uid, gid, 0o755)
 }
 
 // pcpUser returns the user that the agent will run as.
