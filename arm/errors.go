@@ -14,7 +14,8 @@ var (
 	ErrDisabled = errors.New("arm: disabled by INVOKE_ARM")
 	// ErrClosed says that the application was closed.
 	ErrClosed = errors.New("arm: the application is closed")
-	// ErrMetric says that metrics are declared that do not fit together.
+	// ErrMetric says that metrics are declared that one transaction cannot have together:
+	// seven numbers, two texts of 32 bytes, one twice, or a name of more than 43 bytes.
 	ErrMetric = errors.New("arm: not a set of metrics")
 	// ErrFull says that the user has 1,024 applications or 65,536 transactions.
 	ErrFull = armseg.ErrFull

@@ -3,12 +3,21 @@ package arm
 import "github.com/pcp-rtime/rtime/internal/armseg"
 
 // Running is an execution of a transaction, from Start to Stop. Copies are the same
-// execution. Any goroutine may stop it, and the zero value is none.
+// execution. Any goroutine may update and stop it; the zero value is none, and does
+// nothing.
 type Running struct{ r armseg.Running }
 
-// Stop ends the execution and counts it (arm_stop). It reports whether it did: not if it
-// had ended before, or was never measured, or there is no such status. It allocates
-// nothing.
-func (r Running) Stop(s Status) bool {
-	return s <= Failed && r.r.Stop(armseg.Status(s))
+// Stop ends the execution and counts it (arm_stop), with values of the transaction's
+// metrics. It reports whether it did: not if it had ended before, or was never measured,
+// or there is no such status. It allocates nothing.
+func (r Running) Stop(s Status, values ...Value) bool {
+	return s <= Failed && r.r.Stop(armseg.Status(s), values)
 }
+
+// Update says that the execution is getting on (arm_update), with values of the
+// transaction's metrics. It reports whether the execution is measured and running.
+func (r Running) Update(values ...Value) bool { return r.r.Update(values, "") }
+
+// UpdateText is Update with a text for people, up to 1,020 bytes, that is kept if the
+// execution is traced.
+func (r Running) UpdateText(text string, values ...Value) bool { return r.r.Update(values, text) }

@@ -15,6 +15,8 @@ type Transaction struct {
 
 	app               *Application
 	name, key, detail string
+	metrics           []*armseg.Metric
+	noMetrics         bool  // those that were declared do not fit together
 	err               error // never to be measured
 }
 
@@ -33,6 +35,9 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 	if !ok || !text(t.detail) {
 		t.err = ErrName
 	}
+	if checkMetrics(t.metrics) != nil {
+		t.metrics, t.noMetrics = nil, true
+	}
 	t.key = key
 	return t
 }
@@ -47,12 +52,13 @@ func (t *Transaction) bind(w *armseg.Writer, app uint32) {
 		t.full.Store(&err)
 		return
 	}
+	tran.Describe(t.metrics)
 	tran.Activate()
 	t.tran.Store(tran)
 }
 
 // Err returns nil if the transaction is measured, and otherwise why it is not, or not
-// yet.
+// yet. ErrMetric says that it is, but without its metrics.
 func (t *Transaction) Err() error {
 	if t == nil {
 		return ErrClosed
@@ -63,12 +69,17 @@ func (t *Transaction) Err() error {
 	if err := t.full.Load(); err != nil {
 		return *err
 	}
-	return t.app.Err()
+	if err := t.app.Err(); err != nil || !t.noMetrics {
+		return err
+	}
+	return ErrMetric
 }
 
-// Start begins an execution (arm_start). It allocates nothing. What it returns measures
-// nothing if the transaction does not, or if 131,072 are running in this process.
-func (t *Transaction) Start(ctx context.Context) Running {
+// Start begins an execution (arm_start), as a child of the one whose correlator the
+// context carries, with values of the transaction's metrics. It allocates nothing. What
+// it returns measures nothing if the transaction does not, or if 131,072 are running in
+// this process.
+func (t *Transaction) Start(ctx context.Context, values ...Value) Running {
 	if t == nil {
 		return Running{}
 	}
@@ -76,5 +87,38 @@ func (t *Transaction) Start(ctx context.Context) Running {
 	if tran == nil {
 		return Running{}
 	}
-	return Running{tran.Start()}
+	p := passedBy(ctx)
+	if p == nil && len(values) == 0 && !tran.Traced() {
+		return Running{tran.Start()}
+	}
+	var space [armseg.CorrelatorMax]byte
+	r, _ := tran.StartWith(begin(p, values), space[:0])
+	return Running{r}
+}
+
+func begin(p *passed, values []Value) armseg.Begin {
+	b := armseg.Begin{Values: values}
+	if p != nil {
+		b.Parent, b.Trace = p.parent.s, p.trace
+	}
+	return b
+}
+
+// StartContext is Start with a context returned that carries the execution's own
+// correlator: what is started with that is a child of this. It allocates the context and
+// the correlator.
+func (t *Transaction) StartContext(ctx context.Context, values ...Value) (context.Context, Running) {
+	if t == nil {
+		return ctx, Running{}
+	}
+	tran := t.tran.Load()
+	if tran == nil {
+		return ctx, Running{}
+	}
+	var space [armseg.CorrelatorMax]byte
+	r, own := tran.StartWith(begin(passedBy(ctx), values), space[:0])
+	if len(own) == 0 {
+		return ctx, Running{}
+	}
+	return ContextWithCorrelator(ctx, Correlator{string(own)}), Running{r}
 }

@@ -38,8 +38,10 @@ type Writer struct {
 	names *names
 	file  *segFile
 
-	mu    sync.Mutex // guards growing, and what follows
-	trans map[uint32]*Tran
+	mu      sync.Mutex // guards growing, and what follows
+	trans   map[uint32]*Tran
+	noRoom  error // why the file did not grow
+	lastTry time.Time
 }
 
 // Attach joins the names of this user in dir, or makes them, and publishes a file of this

@@ -34,7 +34,7 @@ func BenchmarkStartStop(b *testing.B) {
 	t := benchTran(b)
 	for b.Loop() {
 		r := t.Start()
-		r.Stop(Good)
+		r.Stop(Good, nil)
 	}
 }
 
@@ -43,7 +43,7 @@ func BenchmarkStartStopParallel(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			r := t.Start()
-			r.Stop(Good)
+			r.Stop(Good, nil)
 		}
 	})
 }

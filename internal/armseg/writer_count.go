@@ -71,25 +71,31 @@ func (r *Running) run() {
 	release64((*uint64)(r.slot), r.active)
 }
 
-// Stop ends an execution and counts it. ok is false, and nothing done, where it has
+// Stop ends an execution and counts it, with what else is given. ok is false, and nothing done, where it has
 // ended already, or never began.
-func (r *Running) Stop(s Status) (ok bool) {
+func (r *Running) Stop(s Status, values []Value) (ok bool) {
 	if r.c == nil {
 		return false
 	}
 	w := r.c.b.w
 	now := w.now()
 	if !r.stopping() {
+		atomic.AddUint64(word64(w.base, ProcBadHandles), 1)
 		return false
 	}
-	r.c.count(uint64(max(now-r.start, 0)), uint64(now+w.offset), s)
+	d := uint64(max(now-r.start, 0))
+	r.c.count(d, uint64(now+w.offset), s)
+	if get64(r.slot, SlotPair) != 0 || len(values) > 0 { // or flags
+		r.stopWith(d, uint64(now+w.offset), s, values)
+	}
 	r.free()
 	return true
 }
 
-// stopping takes the slot from running to stopping, once.
+// stopping takes the slot from running to stopping, once. The start tells an execution
+// from one that has the same slot and, after a turn of them, the same generation.
 func (r *Running) stopping() bool {
-	return atomic.CompareAndSwapUint64((*uint64)(r.slot), r.active, r.active^SlotActive^SlotStopping)
+	return get64(r.slot, SlotStart) == uint64(r.start+r.c.b.w.offset) && atomic.CompareAndSwapUint64((*uint64)(r.slot), r.active, r.active^SlotActive^SlotStopping)
 }
 
 func (r *Running) free() {
@@ -109,8 +115,8 @@ func (c *tally) count(d, now uint64, s Status) {
 		if s == Failed {
 			off = CellFailed
 		}
-		atomic.AddUint64((*uint64)(unsafe.Add(p, off)), 1)
 		atomic.AddUint64((*uint64)(unsafe.Add(p, off+8)), d)
+		atomic.AddUint64((*uint64)(unsafe.Add(p, off)), 1)
 		return
 	}
 	if d > atomic.LoadUint64((*uint64)(unsafe.Add(p, CellMax))) {
@@ -120,10 +126,10 @@ func (c *tally) count(d, now uint64, s Status) {
 		lower((*uint64)(unsafe.Add(p, CellMin)), d)
 	}
 	atomic.AddUint64((*uint64)(unsafe.Add(p, CellSum)), d)
-	atomic.AddUint64((*uint64)(unsafe.Add(p, CellHist+8*uintptr(bucketOf(d)))), 1)
+	atomic.AddUint64((*uint64)(unsafe.Add(p, CellHist+8*uintptr(Bucket(d)))), 1)
 	n := (*uint64)(unsafe.Add(p, CellN))
 	i := atomic.LoadUint64(n)
-	release64((*uint64)(unsafe.Add(p, CellRing+8*uintptr(i%RingLen))), ringEntry(d, i, now))
+	release64((*uint64)(unsafe.Add(p, CellRing+8*uintptr(i%RingLen))), RingWord(i, d, int64(now)))
 	atomic.AddUint64(n, 1)
 }
 
@@ -143,22 +149,12 @@ func lower(p *uint64, v uint64) {
 	}
 }
 
-// bucketOf returns the bucket of the histogram that a time in nanoseconds is counted in.
-func bucketOf(d uint64) int {
+// Bucket returns the bucket of the histogram that a time in nanoseconds is counted in.
+func Bucket(d uint64) uint8 {
 	u := d >> 6
 	if u < 8 {
-		return int(u)
+		return uint8(u)
 	}
 	e := bits.Len64(u) - 1
-	return min(8*(e-2)+int(u>>(e-3)&7), HistLen-1)
-}
-
-// ringEntry packs a time, with the turn of the ring and the clock in units of 2^20 ns.
-func ringEntry(d, i, now uint64) uint64 {
-	const mantissa = 34
-	exp := uint64(0)
-	if d >= 1<<mantissa {
-		exp = uint64(bits.Len64(d) - mantissa)
-	}
-	return d>>exp | exp<<mantissa | (i>>4&15)<<40 | now>>20<<44
+	return uint8(min(8*(e-2)+int(u>>(e-3)&7), HistLen-1))
 }

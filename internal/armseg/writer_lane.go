@@ -13,9 +13,9 @@ type lane struct {
 	number uint32
 	off    uint64 // of the block's record, 0 before it is made; this and number are guarded by w.mu
 
-	taken  atomic.Bool // somebody has the token, or the pool
-	made   atomic.Bool
-	chunks atomic.Pointer[[]shelf]
+	taken   atomic.Bool // somebody has the token, or the pool
+	made    atomic.Bool
+	shelves atomic.Pointer[[]shelf]
 
 	_ [128]byte
 	// hint is where a free slot may be, as its offset divided by 64: the one that was
@@ -114,12 +114,12 @@ func (b *lane) addChunk() (shelf, error) {
 	put32(w.base, procChunks+4*uint64(number), uint32(off/64))
 	put32(w.base, ProcChunkNext, number+1)
 	var chunks []shelf
-	if old := b.chunks.Load(); old != nil {
+	if old := b.shelves.Load(); old != nil {
 		chunks = append(chunks, *old...)
 	}
 	c := shelf{number, off}
 	chunks = append(chunks, c)
-	b.chunks.Store(&chunks)
+	b.shelves.Store(&chunks)
 	return c, nil
 }
 

@@ -2,7 +2,7 @@ package armseg
 
 import (
 	"fmt"
-	"sync/atomic"
+	"time"
 )
 
 // Where the tables of a process's file lie.
@@ -15,21 +15,26 @@ const (
 	mapSize64 = 4 << 30 // address space that a process's file may grow into
 	mapSize32 = 64 << 20
 	growStep  = 128 << 10
+	growRetry = 100 * time.Millisecond
 )
 
-// grow backs the file from where it ends so far, so that end and some more are backed.
+// grow backs the file from where it ends so far, so that end and some more are backed. The
+// caller holds w.mu, or is alone.
 func (w *Writer) grow(backed, end uint64) error {
+	// Where there is no room, not every start is to ask for some.
+	if w.noRoom != nil && time.Since(w.lastTry) < growRetry {
+		return w.noRoom
+	}
 	size := (max(end, backed+backed/4) + growStep - 1) / growStep * growStep
 	err := w.extend(backed, min(size, w.file.size))
 	if err != nil && size > end {
 		// The last of what there is.
 		err = w.extend(backed, (end+4095)/4096*4096)
 	}
-	if err != nil {
-		atomic.AddUint64(word64(w.base, ProcNoRoom), 1)
-		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	if w.noRoom = nil; err != nil {
+		w.noRoom, w.lastTry = fmt.Errorf("%w: %w", ErrNoRoom, err), time.Now()
 	}
-	return nil
+	return w.noRoom
 }
 
 func (w *Writer) extend(from, to uint64) error {

@@ -1,6 +1,7 @@
 package armseg
 
 import (
+	"sort"
 	"sync/atomic"
 	"unsafe"
 )
@@ -10,6 +11,8 @@ const (
 	genShift  = 3
 	genMax    = 1<<14 - 1
 	tranShift = 32
+
+	handleShift = 17 // of the generation in a handle
 
 	// A start that finds no free slot among so many takes a new chunk, so that one in
 	// so many is free as long as there are chunks to be had.
@@ -52,21 +55,21 @@ func (b *lane) search(tran uint32) (slot unsafe.Pointer, active uint64) {
 	if w.full.Load() {
 		return nil, 0
 	}
-	chunks := *b.chunks.Load()
+	chunks := *b.shelves.Load()
 	from := b.position(chunks)
 	if slot, active = b.scan(chunks, from, searchLen, tran); slot != nil {
 		return slot, active
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(*b.chunks.Load()) == len(chunks) { // else somebody was quicker to add one
+	if len(*b.shelves.Load()) == len(chunks) { // else somebody was quicker to add one
 		c, err := b.addChunk()
 		if err == nil {
-			chunks, from = *b.chunks.Load(), uint32(len(chunks))*SlotsPerChunk
+			chunks, from = *b.shelves.Load(), uint32(len(chunks))*SlotsPerChunk
 			b.freed(c.slot(0))
 		}
 	} else {
-		chunks, from = *b.chunks.Load(), uint32(len(chunks))*SlotsPerChunk
+		chunks, from = *b.shelves.Load(), uint32(len(chunks))*SlotsPerChunk
 	}
 	if slot, active = b.scan(chunks, from, uint32(len(chunks))*SlotsPerChunk, tran); slot != nil {
 		return slot, active
@@ -79,7 +82,7 @@ func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
 	// Set first: who frees a slot that was looked at already clears it again.
 	w.full.Store(true)
 	for _, other := range w.blocks {
-		if chunks := other.chunks.Load(); chunks != nil {
+		if chunks := other.shelves.Load(); chunks != nil {
 			slot, active = other.scan(*chunks, 0, uint32(len(*chunks))*SlotsPerChunk, tran)
 			if slot != nil {
 				w.full.Store(false)
@@ -109,23 +112,30 @@ func (b *lane) scan(chunks []shelf, from, n uint32, tran uint32) (slot unsafe.Po
 // position is the hint's place among the slots of the chunks.
 func (b *lane) position(chunks []shelf) uint32 {
 	hint := b.getHint()
-	for i, c := range chunks {
-		if at := hint - c.slot(0); at < SlotsPerChunk {
-			return uint32(i)*SlotsPerChunk + at
-		}
+	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].slot(SlotsPerChunk) > hint })
+	if i == len(chunks) || hint < chunks[i].slot(0) {
+		return 0
 	}
-	return 0
+	return uint32(i)*SlotsPerChunk + hint - chunks[i].slot(0)
 }
 
-// number returns a slot's number among those of the process.
-func (b *lane) slotNumber(slot unsafe.Pointer) uint32 {
-	where := uint32((uintptr(slot) - uintptr(b.w.base)) / 64)
-	for _, c := range *b.chunks.Load() {
-		if at := where - c.slot(0); at < SlotsPerChunk {
-			return c.number*SlotsPerChunk + at
-		}
+// place returns a slot's chunk, and its number there. Chunks lie in the file in the order
+// of their numbers.
+func (w *Writer) place(slot unsafe.Pointer) (s shelf, at uint32) {
+	where := uint32((uintptr(slot) - uintptr(w.base)) / 64)
+	chunk := func(i int) shelf {
+		return shelf{uint32(i), uint64(get32(w.base, procChunks+4*uint64(i))) * 64}
 	}
-	return 0
+	n := int(get32(w.base, ProcChunkNext))
+	i := sort.Search(n, func(i int) bool { return chunk(i).slot(SlotsPerChunk) > where })
+	return chunk(i), where - chunk(i).slot(0)
+}
+
+// handle is what arm_start of libarm would have returned: the generation and the number
+// of the slot.
+func (r *Running) handle() uint32 {
+	s, at := r.c.b.w.place(r.slot)
+	return uint32(slotGen(r.active))<<handleShift | s.number*SlotsPerChunk + at
 }
 
 // The hint is only that: who reads an old one, or one that another has used meanwhile,

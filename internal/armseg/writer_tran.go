@@ -12,6 +12,7 @@ type Tran struct {
 	w     *Writer
 	words tranWords
 	cells []atomic.Pointer[tally] // one for each of the writer's blocks, made when first used
+	descs atomic.Pointer[[Metrics + 1]Metric]
 }
 
 // tally is what a block knows of a transaction.

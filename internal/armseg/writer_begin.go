@@ -1,0 +1,93 @@
+package armseg
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// Begin is what else a start may be given.
+type Begin struct {
+	Parent string // the parent's correlator, "" for none
+	Trace  bool   // a trace is asked for
+	Values []Value
+}
+
+// Traced reports whether the agent asks that all executions be traced.
+func (t *Tran) Traced() bool { return atomic.LoadUint32(t.words.trace)&1 != 0 }
+
+// StartWith begins an execution as Start does, with what else is given. It appends the
+// execution's own correlator to own.
+func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
+	r := t.claim()
+	if r.c == nil {
+		return r, own
+	}
+	var space [CorrelatorMax]byte
+	given := space[:copy(space[:], b.Parent)]
+	parent, ok := ParseCorrelator(given)
+	flags := parent.Flags & (FlagAgentTrace | FlagUserTrace)
+	if b.Trace {
+		flags |= FlagUserTrace
+	}
+	if t.Traced() {
+		flags |= FlagAgentTrace
+	}
+	var slotFlags uint32
+	if flags != 0 {
+		slotFlags = SlotTraced
+	}
+	if ok {
+		put32(r.slot, SlotPair, t.w.pair(t.ID, &parent))
+	}
+	put32(r.slot, SlotFlags, slotFlags)
+	values := t.sort(b.Values)
+	r.values(&values, true)
+	from := len(own)
+	own = t.w.own(&parent, flags, r.handle(), t.ID, own)
+	r.run()
+	if slotFlags != 0 {
+		t.w.trace(&event{kind: EventKindStart, tran: t.ID, handle: r.handle(), time: r.began(),
+			given: &values, parent: given, own: own[from:]})
+	}
+	return r, own
+}
+
+// began is the start on CLOCK_MONOTONIC.
+func (r *Running) began() uint64 { return uint64(r.start + r.c.b.w.offset) }
+
+// stopWith does what most stops have no need of.
+func (r *Running) stopWith(d, now uint64, s Status, values []Value) {
+	c := r.c
+	given := c.tran.sort(values)
+	r.values(&given, false)
+	if pair := get32(r.slot, SlotPair); pair != 0 {
+		c.b.w.countPair(pair, d, s)
+	}
+	if get32(r.slot, SlotFlags)&SlotTraced != 0 {
+		c.b.w.trace(&event{kind: EventKindStop, tran: c.tran.ID, handle: r.handle(), time: now,
+			duration: d, status: s, given: &given})
+	}
+}
+
+// Update says how an execution that runs is getting on. ok is false where it has ended, or
+// never began.
+func (r *Running) Update(values []Value, text string) (ok bool) {
+	if r.c == nil {
+		return false
+	}
+	w := r.c.b.w
+	if get64(r.slot, 0) != r.active || get64(r.slot, SlotStart) != r.began() {
+		atomic.AddUint64(word64(w.base, ProcBadHandles), 1)
+		return false
+	}
+	now := uint64(w.now() + w.offset)
+	put64(r.slot, SlotUpdate, now)
+	atomic.AddUint64((*uint64)(unsafe.Add(r.c.p, CellUpdates)), 1)
+	given := r.c.tran.sort(values)
+	r.values(&given, false)
+	if get32(r.slot, SlotFlags)&SlotTraced != 0 {
+		w.trace(&event{kind: EventKindUpdate, tran: r.c.tran.ID, handle: r.handle(), time: now,
+			duration: now - r.began(), given: &given, text: text})
+	}
+	return true
+}

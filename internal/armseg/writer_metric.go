@@ -1,0 +1,185 @@
+package armseg
+
+import (
+	"encoding/binary"
+	"math"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Metric is an application's metric as a program declares it. It does not change.
+type Metric struct {
+	Type uint32
+	Name string // up to 43 bytes
+}
+
+// Value is a value of a metric: the 8 bytes of the data buffer as a word, or, for
+// TypeString32, the text.
+type Value struct {
+	Metric *Metric
+	Field  uint64
+	Text   string
+}
+
+// given are the values of one call by their places in the data buffer.
+type given struct {
+	has    [Metrics + 1]bool
+	fields [Metrics]uint64
+	text   [32]byte
+	bad    int // values of metrics that the transaction has not
+}
+
+// flags are those of the data buffer: the second byte says which fields are there, from
+// the highest bit on.
+func (g *given) flags() uint32 {
+	var b [4]byte
+	if g != nil {
+		for i, has := range g.has {
+			if has {
+				b[1] |= 0x80 >> i
+			}
+		}
+	}
+	return binary.NativeEndian.Uint32(b[:])
+}
+
+// Describe declares the metrics of a transaction, a string's last. What was declared
+// first stays, in whatever program; then values of others are bad data.
+func (t *Tran) Describe(metrics []*Metric) {
+	if t.descs.Load() != nil {
+		return
+	}
+	n, at := t.w.names, t.w.names.tranAt(t.ID)
+	meta := word32(n.base, at+TranMeta)
+	if len(metrics) > 0 && atomic.CompareAndSwapUint32(meta, RecordEmpty, RecordBuilding) {
+		flags, i := uint32(0), 0
+		for _, m := range metrics {
+			place := i
+			if m.Type == TypeString32 {
+				place = Metrics
+			} else {
+				i++
+			}
+			desc := at + TranDescs + uint64(place)*DescLen
+			put32(n.base, desc+DescType, m.Type)
+			putText(n.base, desc+DescName, DescLen-DescName, m.Name)
+			flags |= 0x80 >> place
+		}
+		put32(n.base, at+TranMetaFlags, flags)
+		atomic.StoreUint32(meta, RecordPublished)
+	}
+	if atomic.LoadUint32(meta) == RecordPublished {
+		t.descs.Store(n.descs(at))
+	}
+}
+
+// descs reads the descriptions that a transaction has.
+func (n *names) descs(at uint64) *[Metrics + 1]Metric {
+	var all [Metrics + 1]Metric
+	flags := get32(n.base, at+TranMetaFlags)
+	for i := range all {
+		if flags&(0x80>>i) == 0 {
+			continue
+		}
+		desc := at + TranDescs + uint64(i)*DescLen
+		name := bytesAt(n.base, desc+DescName, DescLen-DescName)
+		end := 0
+		for end < len(name) && name[end] != 0 {
+			end++
+		}
+		all[i] = Metric{get32(n.base, desc+DescType), string(name[:end])}
+	}
+	return &all
+}
+
+// sort puts values in their places.
+func (t *Tran) sort(values []Value) (g given) {
+	descs := t.descs.Load()
+	for i := range values {
+		v := &values[i]
+		place := -1
+		if descs != nil && v.Metric != nil {
+			place = v.place(descs)
+		}
+		switch {
+		case place < 0:
+			g.bad++
+			continue
+		case place == Metrics:
+			fill(g.text[:], v.Text)
+		default:
+			g.fields[place] = v.Field
+		}
+		g.has[place] = true
+	}
+	return g
+}
+
+func (v *Value) place(descs *[Metrics + 1]Metric) int {
+	for i := range descs {
+		if descs[i].Type == v.Metric.Type && descs[i].Name == v.Metric.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+// fill copies a text and fills up with blanks, as strings in data buffers are.
+func fill(b []byte, text string) {
+	for n := copy(b, text); n < len(b); n++ {
+		b[n] = ' '
+	}
+}
+
+// Divided is a field of one of the types with divisor.
+func Divided(v, divisor uint32) uint64 {
+	var b [8]byte
+	binary.NativeEndian.PutUint32(b[:], v)
+	binary.NativeEndian.PutUint32(b[4:], divisor)
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// Text8 is a field of TypeString8.
+func Text8(text string) uint64 {
+	var b [8]byte
+	fill(b[:], text)
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// decode returns a field's value as the metric's words have it. ok is false for a divisor
+// of 0.
+func decode(kind uint32, field uint64) (v uint64, ok bool) {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], field)
+	low, divisor := binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
+	switch kind {
+	case TypeCounter32, TypeNumericID32:
+		return uint64(low), true
+	case TypeGauge32:
+		return uint64(int64(int32(low))), true
+	case TypeCntrDivr32:
+		return math.Float64bits(float64(low) / float64(divisor)), divisor != 0
+	case TypeGaugeDivr32:
+		return math.Float64bits(float64(int32(low)) / float64(divisor)), divisor != 0
+	}
+	return field, true
+}
+
+// metricsOf returns the cell's records of metrics, which it makes; nil says that there is
+// no room.
+func (c *tally) metricsOf() unsafe.Pointer {
+	w := c.b.w
+	off := atomic.LoadUint64((*uint64)(unsafe.Add(c.p, CellMetricsOff)))
+	if off == 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if off = atomic.LoadUint64((*uint64)(unsafe.Add(c.p, CellMetricsOff))); off == 0 {
+			var err error
+			if off, err = w.alloc((Metrics + 1) * MetricLen); err != nil {
+				return nil
+			}
+			atomic.StoreUint64((*uint64)(unsafe.Add(c.p, CellMetricsOff)), off)
+		}
+	}
+	return unsafe.Add(w.base, off)
+}

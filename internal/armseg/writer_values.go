@@ -1,0 +1,180 @@
+package armseg
+
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+)
+
+// values counts what a call gave. A counter's value at the start, or its first, is only
+// what later ones are compared with.
+func (r *Running) values(g *given, start bool) {
+	c := r.c
+	if g.bad > 0 {
+		atomic.AddUint64((*uint64)(unsafe.Add(c.p, CellBadData)), 1)
+	}
+	if g.has == [Metrics + 1]bool{} {
+		return
+	}
+	records := c.metricsOf()
+	if records == nil {
+		return
+	}
+	descs := c.tran.descs.Load()
+	for i, has := range g.has {
+		if !has {
+			continue
+		}
+		m := cellMetric{unsafe.Add(records, i*MetricLen), descs[i].Type}
+		if i == Metrics {
+			m.setText(&g.text)
+			continue
+		}
+		v, ok := decode(m.kind, g.fields[i])
+		if !ok {
+			atomic.AddUint64((*uint64)(unsafe.Add(c.p, CellBadData)), 1)
+			continue
+		}
+		if m.counts() {
+			if ext := r.ext(); ext != nil {
+				m.add(m.grown(ext, i, v, start))
+			}
+		} else if m.sums() {
+			m.add(v)
+		}
+		m.set(v)
+	}
+}
+
+// ext returns what the slot's counters were last; nil says that there is no room.
+func (r *Running) ext() unsafe.Pointer {
+	w := r.c.b.w
+	s, at := w.place(r.slot)
+	off := w.extOff(s)
+	if off == 0 {
+		return nil
+	}
+	ext := unsafe.Add(w.base, off+uint64(at)*ExtLen)
+	if flags := get32(r.slot, SlotFlags); flags&SlotMetrics == 0 {
+		put32(ext, ExtFlags, 0) // an earlier execution's
+		put32(r.slot, SlotFlags, flags|SlotMetrics)
+	}
+	return ext
+}
+
+func (w *Writer) extOff(s shelf) uint64 {
+	at := word64(w.base, s.off+ChunkExtOff)
+	if off := atomic.LoadUint64(at); off != 0 {
+		return off
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	off := atomic.LoadUint64(at)
+	if off == 0 {
+		var err error
+		if off, err = w.alloc(SlotsPerChunk * ExtLen); err != nil {
+			return 0
+		}
+		atomic.StoreUint64(at, off)
+	}
+	return off
+}
+
+// cellMetric is one of an application's metrics in a cell.
+type cellMetric struct {
+	p    unsafe.Pointer
+	kind uint32
+}
+
+func (m cellMetric) word(off uintptr) *uint64 { return (*uint64)(unsafe.Add(m.p, off)) }
+
+func (m cellMetric) counts() bool {
+	return m.kind == TypeCounter32 || m.kind == TypeCounter64 || m.kind == TypeCntrDivr32
+}
+
+func (m cellMetric) sums() bool {
+	return m.kind == TypeGauge32 || m.kind == TypeGauge64 || m.kind == TypeGaugeDivr32
+}
+
+func (m cellMetric) floats() bool { return m.kind == TypeCntrDivr32 || m.kind == TypeGaugeDivr32 }
+
+// grown returns what a counter grew by since its last value in this execution. Those of 32
+// bits go on at 0 after their greatest value; one with a divisor that went down began anew.
+func (m cellMetric) grown(ext unsafe.Pointer, i int, v uint64, start bool) (by uint64) {
+	prev := (*uint64)(unsafe.Add(ext, ExtPrev+8*i))
+	flags := (*uint32)(unsafe.Add(ext, ExtFlags))
+	if had := atomic.LoadUint32(flags); start || had&(1<<i) == 0 {
+		atomic.StoreUint32(flags, had|1<<i)
+	} else {
+		old := atomic.LoadUint64(prev)
+		switch m.kind {
+		case TypeCounter32:
+			by = uint64(uint32(v) - uint32(old))
+		case TypeCounter64:
+			by = v - old
+		default:
+			by = math.Float64bits(max(math.Float64frombits(v)-math.Float64frombits(old), 0))
+		}
+	}
+	atomic.StoreUint64(prev, v)
+	return by
+}
+
+// add adds to the sum.
+func (m cellMetric) add(v uint64) {
+	sum := m.word(MetricSum)
+	if !m.floats() {
+		atomic.AddUint64(sum, v)
+		return
+	}
+	for {
+		old := atomic.LoadUint64(sum)
+		now := math.Float64bits(math.Float64frombits(old) + math.Float64frombits(v))
+		if atomic.CompareAndSwapUint64(sum, old, now) {
+			return
+		}
+	}
+}
+
+// set stores the latest value, and the extremes, unless another goroutine is at it, and
+// counts the value.
+func (m cellMetric) set(v uint64) {
+	m.latest(func(first bool) {
+		atomic.StoreUint64(m.word(MetricLast), v)
+		if first || m.less(v, atomic.LoadUint64(m.word(MetricMin))) {
+			atomic.StoreUint64(m.word(MetricMin), v)
+		}
+		if first || m.less(atomic.LoadUint64(m.word(MetricMax)), v) {
+			atomic.StoreUint64(m.word(MetricMax), v)
+		}
+	})
+}
+
+func (m cellMetric) setText(text *[32]byte) {
+	m.latest(func(bool) {
+		for i := range uintptr(4) {
+			atomic.StoreUint64(m.word(MetricText+8*i), *(*uint64)(unsafe.Pointer(&text[8*i])))
+		}
+	})
+}
+
+// latest calls f with the sequence word odd, if nobody else has it so.
+func (m cellMetric) latest(f func(first bool)) {
+	seq, kind := (*uint32)(unsafe.Add(m.p, MetricSeq)), (*uint32)(unsafe.Add(m.p, MetricType))
+	if old := atomic.LoadUint32(seq); old&1 == 0 && atomic.CompareAndSwapUint32(seq, old, old+1) {
+		f(atomic.LoadUint32(kind) == 0)
+		atomic.StoreUint32(kind, m.kind)
+		atomic.StoreUint32(seq, old+2)
+	}
+	atomic.AddUint64(m.word(MetricCount), 1)
+}
+
+func (m cellMetric) less(a, b uint64) bool {
+	switch m.kind {
+	case TypeGauge32, TypeGauge64:
+		return int64(a) < int64(b)
+	case TypeCntrDivr32, TypeGaugeDivr32:
+		return math.Float64frombits(a) < math.Float64frombits(b)
+	}
+	return a < b
+}
