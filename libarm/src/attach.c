@@ -1,0 +1,162 @@
+/* How a process begins to measure: with its first arm_init, and a child with its first call. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hot.h"
+
+struct names_file rt_names_file;
+
+static const uint64_t retry_ns = 1000000000;
+
+/* How far each arm_init is ahead of arm_end: a child takes over what its parent had begun. */
+int32_t rt_inits[APP_MAX];
+static uint64_t inits_nonce; /* of the file of names that they are about */
+
+static __thread uint32_t attaching __attribute__((tls_model("initial-exec")));
+
+/* INVOKE_ARM is looked at once. */
+bool rt_off(void)
+{
+	static uint32_t invoke;
+	uint32_t now = load(&invoke);
+	const char *value;
+
+	if (now == INVOKE_UNKNOWN) {
+		value = getenv("INVOKE_ARM");
+		now = value && strcmp(value, "false") == 0 ? INVOKE_OFF : INVOKE_ON;
+		store(&invoke, now);
+	}
+	return now == INVOKE_OFF;
+}
+
+static void pause_ms(int ms)
+{
+	struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Opens both files. The agent may be about to remove a file of names without users: it looks for
+ * them after it has set the state, and here the state is looked at after becoming one. */
+static int open_files(const char *dir, bool create)
+{
+	struct seg_names *n;
+	int tries, err;
+
+	for (tries = 0; tries < 5; tries++) {
+		if ((err = names_open(&rt_names_file, dir, create)))
+			return err;
+		n = (struct seg_names *)rt_names_file.base;
+		err = proc_create(&rt_proc_file, dir, n->nonce, rt_chunks_used % CHUNK_MAX);
+		if (!err && __atomic_load_n(&n->state, __ATOMIC_SEQ_CST) == SEG_READY)
+			return 0;
+		if (!err)
+			proc_remove(&rt_proc_file);
+		names_close(&rt_names_file);
+		if (err)
+			return err;
+		pause_ms(4);
+	}
+	return EAGAIN;
+}
+
+/* What the parent had begun is the child's, too, where it has not ended meanwhile. */
+static void inherit(struct process *p)
+{
+	int32_t *inits = (int32_t *)(p->base + p->header->inits_off);
+	uint32_t i;
+
+	if (inits_nonce != p->names->nonce)
+		memset(rt_inits, 0, sizeof(rt_inits));
+	inits_nonce = p->names->nonce;
+	for (i = 0; i < APP_MAX; i++) {
+		int32_t n = rt_inits[i];
+		uint64_t use = n > 0 ? load(&p->apps[i].use) : 0;
+
+		while ((uint32_t)use && !cas(&p->apps[i].use, &use, use + (uint32_t)n))
+			;
+		if (n > 0)
+			rt_inits[i] = (uint32_t)use ? n : 0;
+		store(&inits[i], rt_inits[i]);
+	}
+}
+
+static bool attach(struct process *p, bool create)
+{
+	/* A parent's descriptors; its mappings stay, as a thread may be in the middle of a call. */
+	let_go(&rt_names_file.fd);
+	let_go(&rt_proc_file.fd);
+	if (open_files(file_dir(), create))
+		return false;
+	p->base = rt_proc_file.base;
+	p->limit = rt_proc_file.limit;
+	p->header = (struct seg_proc *)p->base;
+	p->names = (struct seg_names *)rt_names_file.base;
+	p->apps = (struct seg_app *)(rt_names_file.base + NAMES_APPS);
+	p->trans = (struct seg_tran *)(rt_names_file.base + NAMES_TRANS);
+	p->chunk_first = p->header->chunk_next;
+	p->random = random_u64();
+	clock_begin(p);
+	local_shared(p);
+	inherit(p);
+	tran_refresh(p, 0);
+	return true;
+}
+
+/* Waits for another thread that is at it, two seconds at most, for which nobody needs. */
+static struct process *attach_wait(struct process *p)
+{
+	const struct timespec pause = { 0, 100000 };
+	int tries;
+
+	for (tries = 0; tries < 20000 && load_acquire(&p->state) == PROCESS_ATTACHING; tries++)
+		nanosleep(&pause, NULL);
+	return load_acquire(&p->state) == PROCESS_READY ? p : NULL;
+}
+
+/* NULL: it cannot be. Creates a file of names only if told so. */
+struct process *rt_attach(bool create)
+{
+	struct process *p = process_memory();
+	uint32_t state = PROCESS_NEW;
+	pid_t pid = getpid();
+	bool done;
+
+	if (!p || load_acquire(&p->state) == PROCESS_READY)
+		return p;
+	if (!cas(&p->state, &state, PROCESS_ATTACHING)) {
+		if (state == PROCESS_READY)
+			return p;
+		return attaching ? NULL : attach_wait(p);
+	}
+	attaching = 1;
+	done = attach(p, create) && pid == getpid();
+	store_release(&p->state, done ? PROCESS_READY : PROCESS_NEW);
+	attaching = 0;
+	return done ? p : NULL;
+}
+
+/* The process, if it measures. Where it does not it tries once a second. */
+struct process *rt_attached(void)
+{
+	struct process *p = load_acquire(&rt_process);
+	static uint64_t next_memory;
+	uint64_t now, *next;
+	int state;
+
+	if (p && load_acquire(&p->state) == PROCESS_READY)
+		return p;
+	now = clock_monotonic();
+	next = p ? &p->next_attach : &next_memory;
+	if (now < __atomic_load_n(next, __ATOMIC_RELAXED))
+		return NULL;
+	__atomic_store_n(next, now + retry_ns, __ATOMIC_RELAXED);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	p = rt_attach(false);
+	pthread_setcancelstate(state, &state);
+	return p;
+}

@@ -1,0 +1,164 @@
+/*
+ * The clock is CLOCK_MONOTONIC. Where the kernel itself takes that from the processor's counter,
+ * a thread reads the counter and converts: about once a second it asks the kernel, and
+ * measures against its last answer how long a count is. So it follows what adjusts
+ * the kernel's clock, and a counter that jumps is noticed before it is used.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hot.h"
+
+enum { BRACKET = 6000, BASE_NS = 100000000, SPAN_NS = 1000000000 };
+
+uint64_t clock_monotonic(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#ifdef RT_TSC
+#include <cpuid.h>
+
+static bool kernel_uses_tsc(void)
+{
+	char name[8];
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name));
+
+	if (fd >= 0)
+		close(fd);
+	return n == 4 && memcmp(name, "tsc\n", 4) == 0;
+}
+
+/* Constant in rate on all processors, the kernel's own clock, and allowed to this process. */
+bool clock_tsc_sound(void)
+{
+	unsigned int a, b, c, d;
+	int mode = 0;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8) &&
+	       prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_ENABLE && kernel_uses_tsc();
+}
+
+/* The kernel's clock and the counter at the same moment; false: something came between. */
+static bool both(uint64_t *tsc, uint64_t *ns)
+{
+	uint64_t before, after;
+	int tries;
+
+	for (tries = 0; tries < 3; tries++) {
+		before = __rdtsc();
+		*ns = clock_monotonic();
+		after = __rdtsc();
+		if (after - before < BRACKET) {
+			*tsc = before + (after - before) / 2;
+			return true;
+		}
+	}
+	return false;
+}
+
+void clock_begin(struct process *p)
+{
+	p->tsc_sound = clock_tsc_sound() && both(&p->base_tsc, &p->base_ns);
+}
+
+/* Nanoseconds per count; 0 for what no counter does. */
+static uint64_t rate(uint64_t ns, uint64_t counts)
+{
+	while (ns >> (63 - MULT_SHIFT)) {
+		ns >>= 1;
+		counts >>= 1;
+	}
+	if (counts < ns / 16 || counts > ns * 16)
+		return 0;
+	return (ns << MULT_SHIFT) / counts;
+}
+
+/* Begins anew to measure the rate. */
+static void forget(struct clock *c, uint64_t tsc, uint64_t ns)
+{
+	c->mult = 0;
+	c->base_tsc = tsc;
+	c->base_ns = ns;
+}
+
+/* Sets the clock; nobody uses it meanwhile, as the span is 0. */
+static void set(struct clock *c, uint64_t tsc, uint64_t ns)
+{
+	uint64_t mult = rate(ns - c->base_ns, tsc - c->base_tsc);
+	uint64_t off = mult > c->mult ? mult - c->mult : c->mult - mult;
+
+	/* No adjustment changes it by that much: the counter has jumped. */
+	if (!mult || tsc < c->base_tsc || (c->mult && off > c->mult >> 9)) {
+		forget(c, tsc, ns);
+		return;
+	}
+	store(&c->tsc, tsc);
+	store(&c->ns, ns);
+	store(&c->mult, mult);
+	store(&c->seq, c->seq + 1);
+	c->base_tsc = tsc;
+	c->base_ns = ns;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&c->span, ((uint64_t)SPAN_NS << MULT_SHIFT) / mult);
+}
+
+static void adjust(struct clock *c, uint64_t *ns)
+{
+	uint64_t tsc;
+
+	if (!both(&tsc, ns))
+		return;
+	store(&c->span, 0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (c->base_tsc && *ns - c->base_ns >= BASE_NS)
+		set(c, tsc, *ns);
+	else
+		forget(c, tsc, *ns); /* there was no base, or it was out of its span so soon: it has jumped */
+}
+
+uint64_t clock_slow(struct local *l)
+{
+	struct clock *c = &l->clock;
+	uint64_t ns = clock_monotonic();
+
+	if (l->mode != LOCAL_OWN || !rt_process->tsc_sound || load(&c->busy))
+		return ns;
+	if (ns - c->base_ns < BASE_NS && !c->mult)
+		return ns;
+	store(&c->busy, 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	adjust(c, &ns);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&c->busy, 0);
+	return ns;
+}
+
+#else
+
+bool clock_tsc_sound(void)
+{
+	return false;
+}
+
+void clock_begin(struct process *p)
+{
+	p->tsc_sound = 0;
+}
+
+uint64_t clock_slow(struct local *l)
+{
+	(void)l;
+	return clock_monotonic();
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* What start and stop have in common, inline. */
+#ifndef RT_HOT_H
+#define RT_HOT_H
+
+#include "internal.h"
+
+enum { MULT_SHIFT = 28, HANDLE_SLOT_BITS = 17 };
+
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(RT_NO_TSC)
+#define RT_TSC 1
+#include <x86intrin.h>
+#endif
+
+/* CLOCK_MONOTONIC in nanoseconds, or near it. */
+static inline uint64_t clock_now(struct local *l)
+{
+#ifdef RT_TSC
+	const struct clock *c = &l->clock;
+	uint32_t seq = load(&c->seq);
+	uint64_t gone = __rdtsc() - load(&c->tsc);
+
+	if (likely(gone < load(&c->span))) {
+		uint64_t ns = load(&c->ns) + ((gone * load(&c->mult)) >> MULT_SHIFT);
+
+		/* A signal handler may have changed it meanwhile. */
+		if (likely(load(&c->seq) == seq))
+			return ns;
+	}
+#endif
+	return clock_slow(l);
+}
+
+static inline uint64_t slot_word(uint32_t state, uint32_t generation, uint32_t tran)
+{
+	return state | generation << SLOT_GEN_SHIFT | (uint64_t)tran << 32;
+}
+
+static inline struct seg_slot *slot_at(struct process *p, uint32_t slot)
+{
+	return &p->chunks[slot / CHUNK_SLOTS]->slots[slot % CHUNK_SLOTS];
+}
+
+/* Claims a slot, if it is free; returns its new generation, or 0. Only the writers of the
+ * chunk's block claim in it. */
+static inline uint32_t slot_claim(const struct local *l, struct seg_slot *s, uint32_t tran)
+{
+	uint64_t old = load_acquire(&s->state), now;
+	uint32_t gen;
+
+	if ((old & SLOT_STATE_MASK) != SLOT_FREE)
+		return 0;
+	gen = (uint32_t)(old >> SLOT_GEN_SHIFT & SLOT_GEN_MAX) + 1;
+	if (gen > SLOT_GEN_MAX)
+		gen = 1;
+	now = slot_word(SLOT_CLAIMED, gen, tran);
+	if (likely(l->mode == LOCAL_OWN) ? cas_own(&s->state, old, now) : cas(&s->state, &old, now))
+		return gen;
+	return 0;
+}
+
+/* The slot of a handle, if a transaction runs there; *state is its word. */
+static inline struct seg_slot *slot_running(struct process *p, int handle, uint64_t *state)
+{
+	uint32_t slot = (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1);
+	struct seg_slot *s;
+
+	if (unlikely(!load_acquire(&p->chunks[slot / CHUNK_SLOTS])))
+		return NULL;
+	s = slot_at(p, slot);
+	*state = load_acquire(&s->state);
+	if (unlikely((uint32_t)*state != (uint32_t)slot_word(SLOT_ACTIVE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0)))
+		return NULL;
+	return s;
+}
+
+static inline struct seg_cell *cell_find(struct process *p, struct local *l, uint32_t tran)
+{
+	uint32_t page = load_acquire(&l->block->dir[(tran - 1) / PAGE_CELLS]), at;
+
+	if (unlikely(!page))
+		return cell_make(p, l, tran);
+	at = load_acquire((uint32_t *)(p->base + (uint64_t)page * 64) + (tran - 1) % PAGE_CELLS);
+	if (unlikely(!at))
+		return cell_make(p, l, tran);
+	return (struct seg_cell *)(p->base + (uint64_t)at * 64);
+}
+
+/* A transaction is active as long as its application is that it was activated with. */
+static inline bool tran_active(struct process *p, struct seg_tran *t)
+{
+	uint32_t app = load(&t->app) - 1;
+	uint64_t use;
+
+	if (unlikely(app >= APP_MAX || load_acquire(&t->state) != RECORD_PUBLISHED))
+		return false;
+	use = load(&p->apps[app].use);
+	return likely((uint32_t)use != 0 && (uint32_t)(use >> 32) == load(&t->epoch));
+}
+
+/* Adds to a word of the local's block. */
+static inline void add_local(const struct local *l, seg_u64 *at, uint64_t n)
+{
+	if (likely(l->mode == LOCAL_OWN))
+		add_own(at, n);
+	else
+		add(at, n);
+}
+
+#endif

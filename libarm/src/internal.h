@@ -1,0 +1,227 @@
+/*
+ * What the files of the library share. A process that measures has a struct process, and
+ * each of its threads a struct local, which belongs to a block of the process's file. Both
+ * lie in memory that a child finds zeroed after fork: so the child begins anew.
+ *
+ * No function here takes a lock that start and stop might find taken: what threads share
+ * is changed by compare-and-swap.
+ */
+#ifndef RT_INTERNAL_H
+#define RT_INTERNAL_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <arm.h>
+
+#include "layout.h"
+
+#define NONE UINT32_MAX
+
+/* held.c: a descriptor, and how to know it again: a program may close it behind our back. */
+struct held {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+};
+int hold(struct held *h, int fd);
+bool holds(const struct held *h);
+void let_go(struct held *h);
+
+/* A thread's clock: the time was ns when the processor's counter stood at tsc. */
+struct clock {
+	uint32_t seq;  /* goes up when the rest changes */
+	uint32_t busy; /* being changed: by this thread, below the signal handler that sees it */
+	uint64_t tsc, ns;
+	uint64_t mult; /* nanoseconds per count, times 2^MULT_SHIFT */
+	uint64_t span; /* how many counts after tsc it holds; 0: it does not */
+	uint64_t base_tsc, base_ns; /* an earlier reading, to measure mult against */
+};
+
+enum local_mode { LOCAL_NONE, LOCAL_OWN, LOCAL_SHARED };
+
+struct local {
+	uint32_t mode;
+	uint32_t hint;    /* slot that this thread freed last */
+	uint32_t number;  /* of the block */
+	uint32_t foreign; /* slot that another thread freed last */
+	struct seg_block *block;
+	struct clock clock;
+	uint32_t taken;      /* by a thread */
+	uint32_t first;      /* number of the first of its chunks, plus 1 */
+	uint32_t at_chunk;   /* where the search for a free slot goes on: a chunk, plus 1 */
+	uint32_t at_slot;
+	uint32_t exhausted;  /* no slot was free, and no chunk to be had */
+} __attribute__((aligned(128)));
+
+enum process_state { PROCESS_NEW, PROCESS_ATTACHING, PROCESS_READY };
+
+struct process {
+	uint32_t state;
+	uint32_t trans_known; /* transactions up to this one have room */
+	char *base;           /* the process's own file */
+	struct seg_tran *trans;
+	struct seg_app *apps;
+	struct seg_proc *header;
+	struct seg_names *names;
+	struct seg_chunk *chunks[CHUNK_MAX];
+	uint16_t chunk_owner[CHUNK_MAX];
+	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
+	uint64_t limit;                  /* of the mapping */
+	uint64_t next_attach, next_grow; /* not before, in monotonic ns */
+	uint64_t base_tsc, base_ns;
+	uint64_t random;
+	uint32_t tsc_sound;
+	uint32_t chunk_first, chunk_low; /* numbers of chunks: where they begin, next one below */
+	uint32_t chunks_full;
+	uint32_t registered; /* how often a transaction was */
+	struct local locals[BLOCK_MAX];
+};
+
+extern struct process *rt_process;
+extern __thread struct local *rt_me __attribute__((tls_model("initial-exec")));
+extern struct local rt_nobody;
+
+/* attach.c */
+enum invoke { INVOKE_UNKNOWN, INVOKE_ON, INVOKE_OFF };
+extern int32_t rt_inits[APP_MAX];
+bool rt_off(void);
+struct process *rt_attach(bool create);
+/* The process, if it measures; tries to attach, but not often. */
+struct process *rt_attached(void);
+
+/* memory.c: the zeroed-on-fork memory. */
+struct process *process_memory(void);
+
+/* names.c: the user's file of names. */
+struct names_file {
+	struct held fd;
+	char *base;
+	bool zeroed; /* by its maker, where the file system cannot allocate */
+};
+extern struct names_file rt_names_file;
+int names_open(struct names_file *f, const char *dir, bool create);
+void names_close(struct names_file *f);
+int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len);
+#define NAMES_APP_HASH ((uint64_t)sizeof(struct seg_names))
+#define NAMES_TRAN_HASH (NAMES_APP_HASH + 4 * APP_HASH_LEN)
+#define NAMES_APPS (NAMES_TRAN_HASH + 4 * TRAN_HASH_LEN)
+#define NAMES_TRANS (NAMES_APPS + (uint64_t)APP_MAX * sizeof(struct seg_app))
+#define NAMES_SIZE (NAMES_TRANS + (uint64_t)TRAN_MAX * sizeof(struct seg_tran))
+
+/* lookup.c: numbers of names. 0: no room. */
+struct key {
+	char text[KEY_MAX + 1];
+	uint32_t len;
+};
+uint32_t lookup_app(struct process *p, const struct key *k, const char *name, const char *user);
+uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const char *name,
+		     const char *detail);
+bool tran_refresh(struct process *p, uint32_t id);
+struct seg_app *app_of(struct process *p, int id);
+
+/* key.c */
+bool make_key(struct key *k, const char *name);
+size_t bounded_len(const char *s, size_t max);
+void login_name(char *to, size_t size);
+
+/* file.c: files of the directory. */
+struct new_file {
+	int dir;
+	int fd;
+	char name[96];
+};
+int file_create(struct new_file *f, const char *dir);
+int file_publish(struct new_file *f, const char *name, bool replace);
+void file_abandon(struct new_file *f);
+int file_allocate(int fd, uint64_t off, uint64_t len);
+int file_zero(int fd, uint64_t off, uint64_t len);
+bool file_beyond_limit(uint64_t end);
+int file_lock(int fd);
+const char *file_dir(void);
+char *put_number(char *to, uint64_t n, unsigned int base, int digits);
+uint64_t random_u64(void);
+
+/* procfile.c: the process's own file. */
+struct proc_file {
+	struct held fd;
+	char *base;
+	uint64_t limit;
+	char dir[256], name[96];
+};
+extern struct proc_file rt_proc_file;
+int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk);
+void proc_remove(struct proc_file *f);
+int proc_reopen(struct proc_file *f);
+
+/* room.c: room in the process's file. Offsets; 0: none. */
+uint64_t room_take(struct process *p, uint64_t len);
+void room_top_up(struct process *p);
+
+/* local.c */
+bool local_shared(struct process *p);
+/* The calling thread's, or the shared one; NULL: nothing is to be measured. */
+struct local *local_get(void);
+struct local *local_attached(void);
+
+/* cell.c */
+struct seg_cell *cell_make(struct process *p, struct local *l, uint32_t tran);
+
+/* slots.c: finds and claims a slot other than the hint. */
+extern uint32_t rt_chunks_used;
+uint32_t slot_search(struct process *p, struct local *l, uint32_t tran);
+
+/* clock.c */
+bool clock_tsc_sound(void);
+void clock_begin(struct process *p);
+uint64_t clock_slow(struct local *l);
+uint64_t clock_monotonic(void);
+
+/* data.c: buffers. What start, update and stop were given, checked. */
+struct given {
+	const uint8_t *metrics; /* 48 bytes */
+	const uint8_t *string;  /* 32 bytes */
+	const uint8_t *parent;  /* NULL, or as long as it says */
+	const uint8_t *text;
+	uint8_t *buffer;        /* the program's, where it is to be told of a correlator */
+	uint8_t *own;           /* where a correlator is wanted */
+	uint32_t parent_len, text_len, own_max;
+	uint8_t flags, which;
+	bool bad;
+};
+enum data_call { DATA_START, DATA_UPDATE, DATA_STOP };
+void data_parse(struct given *g, enum data_call call, arm_data_t *data, int size);
+void data_answer(const struct given *g, const uint8_t *own, uint32_t len);
+bool data_describe(struct seg_tran *t, const arm_data_t *data, int size);
+
+/* metric.c */
+void metrics_given(struct process *p, struct local *l, struct seg_cell *c, uint32_t slot,
+		   struct given *g);
+
+/* pair.c: number plus 1, or 0. */
+uint32_t pair_find(struct process *p, uint32_t tran, const struct given *g);
+void pair_count(struct process *p, uint32_t pair, uint64_t duration, int status);
+
+/* correlator.c */
+bool correlator_flags(const struct given *g, uint8_t *flags);
+uint32_t correlator_make(struct process *p, const struct given *g, uint8_t flags, uint32_t handle,
+			 uint32_t tran, uint8_t out[CORRELATOR_MAX]);
+
+/* event.c */
+struct happened {
+	uint32_t kind, tran, handle, status;
+	uint64_t time, duration;
+	const uint8_t *own;
+	uint32_t own_len;
+};
+void event_write(struct process *p, const struct happened *h, const struct given *g);
+
+/* The calls, below a lower library's. */
+int rtarm_init(const char *name, const char *user);
+int rtarm_getid(int app, const char *name, const char *detail, const arm_data_t *data, int size);
+int rtarm_start(int tran, arm_data_t *data, int size);
+int rtarm_update(int handle, arm_data_t *data, int size);
+int rtarm_stop(int handle, int status, arm_data_t *data, int size);
+int rtarm_end(int app);
+
+#endif

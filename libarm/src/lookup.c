@@ -1,0 +1,168 @@
+/*
+ * Numbers of names, for all processes of the user alike. No lock: a record is filled, and
+ * becomes the head of its chain by compare-and-swap.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* One of the two kinds of records. */
+struct table {
+	uint64_t hash, records;
+	uint32_t heads, max, len;
+	size_t next, key; /* offsets: of the count in the header, of the key in a record */
+};
+
+static const struct table apps = { NAMES_APP_HASH, NAMES_APPS, APP_HASH_LEN, APP_MAX,
+	sizeof(struct seg_app), offsetof(struct seg_names, app_next), offsetof(struct seg_app, key) };
+static const struct table trans = { NAMES_TRAN_HASH, NAMES_TRANS, TRAN_HASH_LEN, TRAN_MAX,
+	sizeof(struct seg_tran), offsetof(struct seg_names, tran_next), offsetof(struct seg_tran, key) };
+
+/* What is looked for, and made where it is not there. */
+struct entry {
+	const struct table *t;
+	char *base;
+	const struct key *key;
+	uint32_t app; /* a transaction's; 0 for applications */
+	const char *name, *more;
+};
+
+static uint32_t hash(const struct entry *e)
+{
+	uint32_t h = 2166136261u, i;
+
+	for (i = 0; e->app && i < 4; i++)
+		h = (h ^ (e->app >> 8 * i & 255)) * 16777619u;
+	for (i = 0; i < e->key->len; i++)
+		h = (h ^ (unsigned char)e->key->text[i]) * 16777619u;
+	return h;
+}
+
+static char *record(const struct entry *e, uint32_t id)
+{
+	return e->base + e->t->records + (uint64_t)(id - 1) * e->t->len;
+}
+
+static bool is_it(const struct entry *e, char *r)
+{
+	/* Both kinds begin with next and state. */
+	return load_acquire(&((struct seg_tran *)r)->state) == RECORD_PUBLISHED &&
+	       memcmp(r + e->t->key, e->key->text, e->key->len + 1) == 0 &&
+	       (!e->app || ((struct seg_tran *)r)->app == e->app);
+}
+
+/* Looks through a chain up to before another record. Bent into a ring, it ends as well. */
+static uint32_t find(const struct entry *e, uint32_t from, uint32_t to)
+{
+	uint32_t steps;
+
+	for (steps = 0; from != to && from && from <= e->t->max && steps < e->t->max; steps++) {
+		char *r = record(e, from);
+
+		if (is_it(e, r))
+			return from;
+		from = load_acquire(&((struct seg_tran *)r)->next);
+	}
+	return 0;
+}
+
+static void put_text(char *to, size_t size, const char *text)
+{
+	if (text)
+		memcpy(to, text, bounded_len(text, size - 1));
+}
+
+static void fill(const struct entry *e, char *r)
+{
+	struct seg_app *a = (struct seg_app *)r;
+	struct seg_tran *t = (struct seg_tran *)r;
+
+	memcpy(r + e->t->key, e->key->text, e->key->len + 1);
+	if (e->app) {
+		t->app = e->app;
+		put_text(t->descr, sizeof(t->descr), e->name);
+		put_text(t->detail, sizeof(t->detail), e->more);
+	} else {
+		put_text(a->descr, sizeof(a->descr), e->name);
+		put_text(a->user, sizeof(a->user), e->more);
+	}
+	store_release(&t->state, RECORD_PUBLISHED);
+}
+
+/* Takes a record: room first, so that what is taken can be stored in. */
+static uint32_t take(const struct entry *e)
+{
+	uint32_t *next = (uint32_t *)(e->base + e->t->next), n = load_acquire(next);
+
+	do {
+		if (n >= e->t->max ||
+		    names_back(&rt_names_file, rt_proc_file.dir, e->t->records + (uint64_t)n * e->t->len, e->t->len))
+			return 0;
+	} while (!cas(next, &n, n + 1));
+	fill(e, record(e, n + 1));
+	return n + 1;
+}
+
+static uint32_t number(const struct entry *e)
+{
+	uint32_t *head = (uint32_t *)(e->base + e->t->hash) + hash(e) % e->t->heads;
+	uint32_t first = load_acquire(head), id = find(e, first, 0), looked, other;
+	struct seg_tran *r;
+
+	if (id || !(id = take(e)))
+		return id;
+	r = (struct seg_tran *)record(e, id);
+	for (;;) {
+		store_release(&r->next, first);
+		looked = first;
+		if (cas(head, &first, id))
+			return id;
+		/* What came in between stands in front of what was looked at. */
+		if ((other = find(e, first, looked))) {
+			store_release(&r->state, RECORD_DEAD);
+			return other;
+		}
+	}
+}
+
+uint32_t lookup_app(struct process *p, const struct key *k, const char *name, const char *user)
+{
+	struct entry e = { &apps, (char *)p->names, k, 0, name, user };
+
+	return number(&e);
+}
+
+uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const char *name,
+		     const char *detail)
+{
+	struct entry e = { &trans, (char *)p->names, k, app, name, detail };
+	uint32_t id = number(&e);
+
+	if (id)
+		tran_refresh(p, id);
+	return id;
+}
+
+/* Reports whether there is a transaction of this number, learning how many there are now. */
+bool tran_refresh(struct process *p, uint32_t id)
+{
+	uint32_t n = load_acquire(&p->names->tran_next);
+
+	if (n > TRAN_MAX)
+		n = TRAN_MAX;
+	if (n > load(&p->trans_known))
+		store_release(&p->trans_known, n);
+	return id <= n;
+}
+
+/* The application of this number, or NULL. */
+struct seg_app *app_of(struct process *p, int id)
+{
+	struct seg_app *a;
+	uint32_t n = load_acquire(&p->names->app_next);
+
+	if (id <= 0 || (uint32_t)id > n || id > APP_MAX)
+		return NULL;
+	a = &p->apps[id - 1];
+	return load_acquire(&a->state) == RECORD_PUBLISHED ? a : NULL;
+}

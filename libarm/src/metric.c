@@ -1,0 +1,213 @@
+/* Values of metrics that the program has described: counters, gauges, numbers, strings. */
+#include <string.h>
+
+#include "hot.h"
+
+struct value {
+	uint64_t word;  /* an integer, sign extended, or a double, or 8 bytes of text */
+	uint32_t divisor;
+	bool is_double;
+};
+
+static double as_double(uint64_t word)
+{
+	double d;
+
+	memcpy(&d, &word, sizeof(d));
+	return d;
+}
+
+static uint64_t as_word(double d)
+{
+	uint64_t word;
+
+	memcpy(&word, &d, sizeof(word));
+	return word;
+}
+
+/* The value of a field. False: it is divided by 0. */
+static bool read_value(struct value *v, uint32_t type, const uint8_t *from)
+{
+	uint32_t low;
+	int32_t gauge;
+
+	memcpy(&v->word, from, 8);
+	memcpy(&low, from, 4);
+	memcpy(&gauge, from, 4);
+	memcpy(&v->divisor, from + 4, 4);
+	v->is_double = type == ARM_CntrDivr32 || type == ARM_GaugeDivr32;
+	if (v->is_double && !v->divisor)
+		return false;
+	if (type == ARM_Counter32 || type == ARM_NumericID32)
+		v->word = low;
+	else if (type == ARM_Gauge32)
+		v->word = (uint64_t)(int64_t)gauge;
+	else if (type == ARM_CntrDivr32)
+		v->word = as_word((double)low / v->divisor);
+	else if (type == ARM_GaugeDivr32)
+		v->word = as_word((double)gauge / v->divisor);
+	return true;
+}
+
+static void add_double(seg_u64 *at, double d)
+{
+	uint64_t old = load(at);
+
+	while (!cas(at, &old, as_word(as_double(old) + d)))
+		;
+}
+
+/* How far a counter has come; each begins again at 0 behind the largest value of its width. */
+static uint64_t grown(uint32_t type, const struct value *v, uint64_t before)
+{
+	double d;
+
+	if (type == ARM_Counter32)
+		return (uint32_t)(v->word - before);
+	if (type == ARM_Counter64)
+		return v->word - before;
+	d = as_double(v->word) - as_double(before);
+	return as_word(d < 0 ? d + 4294967296.0 / v->divisor : d);
+}
+
+/* The latest values of a running transaction's counters. NULL: no room. */
+static struct seg_ext *ext_of(struct process *p, struct local *l, uint32_t slot)
+{
+	struct seg_chunk *c = p->chunks[slot / CHUNK_SLOTS];
+	struct seg_slot *s = slot_at(p, slot);
+	uint64_t off = load_acquire(&c->ext_off), none = 0, room;
+	struct seg_ext *e;
+
+	(void)l;
+	if (!off) {
+		if (!(room = room_take(p, CHUNK_SLOTS * sizeof(*e))))
+			return NULL;
+		off = cas(&c->ext_off, &none, room) ? room : none;
+	}
+	e = (struct seg_ext *)(p->base + off) + slot % CHUNK_SLOTS;
+	if (!(load(&s->flags) & SLOT_METRICS)) { /* what stands there is an earlier one's */
+		store(&e->flags, 0);
+		__atomic_fetch_or(&s->flags, SLOT_METRICS, __ATOMIC_RELEASE);
+	}
+	return e;
+}
+
+static bool count_counter(struct process *p, struct local *l, struct seg_metric *m, uint32_t i,
+			  uint32_t type, const struct value *v, uint32_t slot)
+{
+	struct seg_ext *e = ext_of(p, l, slot);
+	uint64_t before;
+
+	if (!e)
+		return false;
+	before = __atomic_exchange_n(&e->prev[i], v->word, __ATOMIC_ACQ_REL);
+	if (!(__atomic_fetch_or(&e->flags, 1u << i, __ATOMIC_ACQ_REL) & 1u << i))
+		return true; /* the first one only says where it begins */
+	if (v->is_double)
+		add_double(&m->sum, as_double(grown(type, v, before)));
+	else
+		add_local(l, &m->sum, grown(type, v, before));
+	return true;
+}
+
+static bool less(uint32_t type, uint64_t a, uint64_t b)
+{
+	if (type == ARM_GaugeDivr32)
+		return as_double(a) < as_double(b);
+	return (int64_t)a < (int64_t)b;
+}
+
+static bool is_gauge(uint32_t type)
+{
+	return type >= ARM_Gauge32 && type <= ARM_GaugeDivr32;
+}
+
+/* Writes what must agree. Who finds another at it, in a signal handler below or in
+ * a shared block, leaves it. */
+static void write_latest(struct seg_metric *m, uint32_t type, uint64_t word)
+{
+	uint32_t seq = load(&m->seq);
+
+	if ((seq & 1) || !cas(&m->seq, &seq, seq + 1))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	if (is_gauge(type)) {
+		bool first = !load(&m->type);
+
+		if (first || less(type, word, load(&m->min)))
+			store(&m->min, word);
+		if (first || less(type, load(&m->max), word))
+			store(&m->max, word);
+	}
+	store(&m->last, word);
+	store(&m->type, type);
+	store_release(&m->seq, seq + 2);
+}
+
+static void write_text(struct seg_metric *m, const uint8_t *text)
+{
+	uint32_t seq = load(&m->seq), i;
+
+	if ((seq & 1) || !cas(&m->seq, &seq, seq + 1))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	for (i = 0; i < sizeof(m->text); i++)
+		store(&m->text[i], (char)text[i]);
+	store(&m->type, ARM_String32);
+	store_release(&m->seq, seq + 2);
+}
+
+/* NULL: no room. */
+static struct seg_metric *metrics_of(struct process *p, struct seg_cell *c)
+{
+	uint64_t off = load_acquire(&c->metrics_off), none = 0;
+
+	if (!off) {
+		off = room_take(p, (METRICS + 1) * sizeof(struct seg_metric));
+		if (!off)
+			return NULL;
+		if (!cas(&c->metrics_off, &none, off))
+			off = none;
+	}
+	return (struct seg_metric *)(p->base + off);
+}
+
+/* One field. False: it cannot be used. The count comes last: by it a reader sees that there is something. */
+static bool metric_given(struct process *p, struct local *l, struct seg_metric *m, uint32_t i,
+			 uint32_t type, const uint8_t *from, uint32_t slot)
+{
+	struct value v;
+
+	if (!read_value(&v, type, from))
+		return false;
+	if (type <= ARM_CntrDivr32 && !count_counter(p, l, m, i, type, &v, slot))
+		return false;
+	if (type == ARM_GaugeDivr32)
+		add_double(&m->sum, as_double(v.word));
+	else if (is_gauge(type))
+		add_local(l, &m->sum, v.word);
+	write_latest(m, type, v.word);
+	add_local(l, &m->count, 1);
+	return true;
+}
+
+/* Takes the values that were given, of those that arm_getid has described; others make it a bad buffer. */
+void metrics_given(struct process *p, struct local *l, struct seg_cell *c, uint32_t slot, struct given *g)
+{
+	struct seg_tran *t = &p->trans[c->tran - 1];
+	uint32_t known = load_acquire(&t->meta) == RECORD_PUBLISHED ? load(&t->meta_flags) : 0, i;
+	struct seg_metric *m;
+
+	if (g->which & ~known)
+		g->bad = true;
+	if (!(g->which & known) || !(m = metrics_of(p, c)))
+		return;
+	for (i = 0; i < METRICS; i++)
+		if ((g->which & known & 0x80 >> i) &&
+		    !metric_given(p, l, &m[i], i, load(&t->descs[i].type), g->metrics + 8 * i, slot))
+			g->bad = true;
+	if (g->which & known & ARM_STRING_GIVEN) {
+		write_text(&m[METRICS], g->string);
+		add_local(l, &m[METRICS].count, 1);
+	}
+}

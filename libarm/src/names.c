@@ -1,0 +1,230 @@
+/* The user's file of names, which all processes of the user share. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { PMCD_PORT = 44321, ADDR_IPV4_PORT = 2, ADDR_IPV6_PORT = 4, STEP = 64 << 10 };
+
+static void put_address(struct seg_names *h, uint16_t format, const void *address, uint16_t len)
+{
+	h->addr_format = format;
+	h->addr_len = len + 2;
+	memcpy(h->address, address, len);
+	h->address[len] = PMCD_PORT >> 8;
+	h->address[len + 1] = PMCD_PORT & 255;
+}
+
+/* Takes an interface's address if it is better than what is there. */
+static bool use_address(struct seg_names *h, const struct ifaddrs *i)
+{
+	const struct sockaddr_in6 *six = (const void *)i->ifa_addr;
+	const struct sockaddr_in *four = (const void *)i->ifa_addr;
+
+	if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || (i->ifa_flags & IFF_LOOPBACK))
+		return false;
+	if (i->ifa_addr->sa_family == AF_INET) {
+		put_address(h, ADDR_IPV4_PORT, &four->sin_addr, 4);
+		return true;
+	}
+	if (i->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) && !h->addr_len)
+		put_address(h, ADDR_IPV6_PORT, &six->sin6_addr, 16);
+	return false;
+}
+
+/* Where the agent of this host is asked. */
+static void host_address(struct seg_names *h)
+{
+	static const uint8_t loopback[4] = { 127, 0, 0, 1 };
+	struct ifaddrs *all = NULL, *i;
+
+	if (getifaddrs(&all))
+		all = NULL;
+	for (i = all; i && !use_address(h, i); i = i->ifa_next)
+		;
+	if (all)
+		freeifaddrs(all);
+	if (!h->addr_len)
+		put_address(h, ADDR_IPV4_PORT, loopback, sizeof(loopback));
+}
+
+static void fill_plan(struct seg_names *h)
+{
+	memcpy(h->magic, SEG_MAGIC_NAMES, sizeof(h->magic));
+	h->order = SEG_ORDER;
+	h->major = SEG_MAJOR;
+	h->minor = SEG_MINOR;
+	h->header_len = sizeof(*h);
+	h->app_len = sizeof(struct seg_app);
+	h->tran_len = sizeof(struct seg_tran);
+	h->uid = geteuid();
+	h->app_max = APP_MAX;
+	h->tran_max = TRAN_MAX;
+	h->app_hash_len = APP_HASH_LEN;
+	h->tran_hash_len = TRAN_HASH_LEN;
+	h->app_hash_off = NAMES_APP_HASH;
+	h->tran_hash_off = NAMES_TRAN_HASH;
+	h->apps_off = NAMES_APPS;
+	h->trans_off = NAMES_TRANS;
+	h->size = NAMES_SIZE;
+}
+
+/* Compares the header of a file that another made with what would be made here. */
+static bool plan_is_ours(const struct seg_names *have)
+{
+	struct seg_names want;
+
+	memset(&want, 0, sizeof(want));
+	fill_plan(&want);
+	return memcmp(have->magic, want.magic, offsetof(struct seg_names, minor)) == 0 &&
+	       memcmp(&have->header_len, &want.header_len, offsetof(struct seg_names, state) - offsetof(struct seg_names, header_len)) == 0 &&
+	       have->uid == want.uid && have->app_max == want.app_max && have->tran_max == want.tran_max &&
+	       have->app_hash_len == want.app_hash_len && have->tran_hash_len == want.tran_hash_len &&
+	       memcmp(&have->app_hash_off, &want.app_hash_off, offsetof(struct seg_names, language) - offsetof(struct seg_names, app_hash_off)) == 0;
+}
+
+static int fill(int fd)
+{
+	struct seg_names h;
+	int err = file_beyond_limit(NAMES_SIZE) ? EFBIG : 0;
+
+	if (!err && ftruncate(fd, (off_t)NAMES_SIZE))
+		err = errno;
+	if (!err)
+		err = file_allocate(fd, 0, NAMES_APPS);
+	if (err == EOPNOTSUPP || err == ENOSYS)
+		err = file_zero(fd, 0, NAMES_SIZE);
+	if (err)
+		return err;
+	memset(&h, 0, sizeof(h));
+	fill_plan(&h);
+	host_address(&h);
+	h.nonce = random_u64();
+	h.language = SEG_LANGUAGE_C;
+	h.state = SEG_READY;
+	return pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) ? 0 : EIO;
+}
+
+static int make(const char *dir, const char *name)
+{
+	struct new_file f;
+	int err = file_create(&f, dir);
+
+	if (err)
+		return err;
+	err = fill(f.fd);
+	if (!err)
+		err = file_publish(&f, name, false);
+	if (err) {
+		file_abandon(&f);
+		return err == EEXIST ? 0 : err;
+	}
+	close(f.fd);
+	return 0;
+}
+
+static int open_own(const char *dir, const char *name, int *fd)
+{
+	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+	struct stat st;
+
+	if (at < 0)
+		return errno;
+	*fd = openat(at, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	err = errno;
+	close(at);
+	if (*fd < 0)
+		return err;
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 &&
+	    (uint64_t)st.st_size >= NAMES_SIZE)
+		return 0;
+	close(*fd);
+	return EPERM;
+}
+
+static int join(struct names_file *f, const char *dir, const char *name)
+{
+	int fd, err = open_own(dir, name, &fd);
+
+	if (err || (err = hold(&f->fd, fd)))
+		return err;
+	f->base = mmap(NULL, (size_t)NAMES_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd.fd, 0);
+	err = errno;
+	if (f->base != MAP_FAILED) {
+		madvise(f->base, (size_t)NAMES_SIZE, MADV_DONTDUMP);
+		if (plan_is_ours((const struct seg_names *)f->base))
+			return 0;
+		err = EPROTO;
+	} else {
+		f->base = NULL;
+	}
+	names_close(f);
+	return err;
+}
+
+int names_open(struct names_file *f, const char *dir, bool create)
+{
+	char name[32];
+	int err;
+
+	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
+	f->base = NULL;
+	err = join(f, dir, name);
+	if (err != ENOENT || !create)
+		return err;
+	err = make(dir, name);
+	return err ? err : join(f, dir, name);
+}
+
+void names_close(struct names_file *f)
+{
+	if (f->base)
+		munmap(f->base, (size_t)NAMES_SIZE);
+	f->base = NULL;
+	let_go(&f->fd);
+}
+
+/* Opens the file anew where the program has closed its descriptor. */
+static int reopen(struct names_file *f, const char *dir)
+{
+	char name[32];
+	struct held h;
+	int fd, err;
+
+	if (holds(&f->fd))
+		return 0;
+	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
+	err = open_own(dir, name, &fd);
+	if (err || (err = hold(&h, fd)))
+		return err;
+	if (h.dev == f->fd.dev && h.ino == f->fd.ino) {
+		f->fd.fd = h.fd;
+		return 0;
+	}
+	let_go(&h);
+	return ENOENT;
+}
+
+/* Sees to it that a record has room. It may have, already: then nothing changes. */
+int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len)
+{
+	uint64_t from = off / STEP * STEP, to = (off + len + STEP - 1) / STEP * STEP;
+	int err;
+
+	if (f->zeroed)
+		return 0;
+	if ((err = reopen(f, dir)))
+		return err;
+	err = file_allocate(f->fd.fd, from, (to < NAMES_SIZE ? to : NAMES_SIZE) - from);
+	if (err != EOPNOTSUPP && err != ENOSYS)
+		return err;
+	f->zeroed = true; /* its maker has written it all */
+	return 0;
+}

@@ -1,0 +1,198 @@
+/*
+ * The process's own file. A range of addresses is reserved once, and the file grows under
+ * it: pointers into it stay good for the life of the process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { MIB = 1 << 20, FIRST = 64 << 10 };
+
+#define INITS_OFF ((uint64_t)sizeof(struct seg_proc))
+#define CHUNKS_OFF (INITS_OFF + 4 * APP_MAX)
+#define BLOCKS_OFF (CHUNKS_OFF + 4 * CHUNK_MAX)
+#define BUMP (BLOCKS_OFF + 4 * BLOCK_MAX)
+
+struct proc_file rt_proc_file;
+
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
+}
+
+/* Field 22 of /proc/self/stat, in clock ticks since the system's start. 0: unknown. */
+static uint64_t start_time(void)
+{
+	char text[1024], *p;
+	uint64_t start = 0;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), field;
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	p = strrchr(text, ')'); /* ends the second, in which anything may stand */
+	for (field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	for (; p && p[1] >= '0' && p[1] <= '9'; p++)
+		start = start * 10 + (uint64_t)(p[1] - '0');
+	return start;
+}
+
+static void put_program(char *to, size_t size)
+{
+	char path[512], *base;
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return;
+	path[n] = 0;
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	memcpy(to, base, bounded_len(base, size - 1));
+}
+
+static void fill(struct seg_proc *h, uint64_t nonce, uint32_t first_chunk)
+{
+	memcpy(h->magic, SEG_MAGIC_PROC, sizeof(h->magic));
+	h->order = SEG_ORDER;
+	h->major = SEG_MAJOR;
+	h->minor = SEG_MINOR;
+	h->header_len = sizeof(*h);
+	h->block_len = sizeof(struct seg_block);
+	h->chunk_len = sizeof(struct seg_chunk);
+	h->cell_len = sizeof(struct seg_cell);
+	h->pid = (uint32_t)getpid();
+	h->pidns = pid_namespace();
+	h->start = start_time();
+	h->uid = geteuid();
+	h->language = SEG_LANGUAGE_C;
+	h->nonce = nonce;
+	h->bump = BUMP;
+	h->backed = FIRST;
+	h->inits_off = INITS_OFF;
+	h->app_max = APP_MAX;
+	h->chunk_max = CHUNK_MAX;
+	h->chunks_off = CHUNKS_OFF;
+	h->chunk_next = first_chunk;
+	h->block_max = BLOCK_MAX;
+	h->blocks_off = BLOCKS_OFF;
+	h->trace_len = TRACE_LEN;
+	h->event_len = sizeof(struct seg_event);
+	h->pairs_len = PAIRS_LEN;
+	h->pair_len = sizeof(struct seg_pair);
+	put_program(h->name, sizeof(h->name));
+	store_release(&h->state, SEG_READY);
+}
+
+/* Processes with a limit on address space or locked memory get a smaller range. */
+static int map(struct proc_file *f)
+{
+	uint64_t len = sizeof(void *) == 8 ? 1024ull * MIB : 64ull * MIB;
+
+	for (; len >= MIB; len /= 4) {
+		f->base = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd.fd, 0);
+		if (f->base != MAP_FAILED) {
+			madvise(f->base, (size_t)len, MADV_DONTDUMP);
+			f->limit = len;
+			return 0;
+		}
+		if (errno != ENOMEM && errno != EAGAIN)
+			break;
+	}
+	f->base = NULL;
+	return errno;
+}
+
+static int fill_file(struct proc_file *f, struct new_file *n, uint64_t nonce, uint32_t first_chunk)
+{
+	int err = file_allocate(n->fd, 0, FIRST);
+
+	if (err == EOPNOTSUPP || err == ENOSYS)
+		err = file_zero(n->fd, 0, FIRST);
+	if (!err) {
+		err = hold(&f->fd, n->fd);
+		n->fd = err ? -1 : f->fd.fd;
+	}
+	if (!err)
+		err = file_lock(f->fd.fd);
+	if (!err)
+		err = map(f);
+	if (!err)
+		fill((struct seg_proc *)f->base, nonce, first_chunk);
+	return err;
+}
+
+int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk)
+{
+	struct new_file n;
+	int err;
+
+	if (strlen(dir) >= sizeof(f->dir))
+		return ENAMETOOLONG;
+	if ((err = file_create(&n, dir)))
+		return err;
+	err = fill_file(f, &n, nonce, first_chunk);
+	if (!err) {
+		strcpy(f->dir, dir);
+		strcpy(f->name, n.name + strlen(".new-"));
+		strcat(f->name, ".arm");
+		err = file_publish(&n, f->name, true);
+	}
+	if (!err)
+		return 0;
+	if (f->base)
+		munmap(f->base, (size_t)f->limit);
+	f->base = NULL;
+	f->fd.fd = -1;
+	file_abandon(&n);
+	return err;
+}
+
+/* Takes the file back, before anything was counted in it. */
+void proc_remove(struct proc_file *f)
+{
+	int dir = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0) {
+		unlinkat(dir, f->name, 0);
+		close(dir);
+	}
+	if (f->base)
+		munmap(f->base, (size_t)f->limit);
+	f->base = NULL;
+	let_go(&f->fd);
+}
+
+/* Opens the file anew, and locks it, where the program has closed its descriptor. */
+int proc_reopen(struct proc_file *f)
+{
+	struct held h;
+	int dir, fd, err;
+
+	if (holds(&f->fd))
+		return 0;
+	dir = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno;
+	fd = openat(dir, f->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	err = fd < 0 ? errno : hold(&h, fd);
+	close(dir);
+	if (err)
+		return err;
+	if (h.dev == f->fd.dev && h.ino == f->fd.ino) {
+		f->fd.fd = h.fd;
+		return file_lock(h.fd);
+	}
+	let_go(&h);
+	return ENOENT;
+}

@@ -1,0 +1,121 @@
+/*
+ * Finding a free slot where the one that was freed last is not. The search goes on where it
+ * ended, through a few chunks; then a new chunk costs less than to go on.
+ */
+#include "hot.h"
+
+enum { CHUNKS_TO_TRY = 4 };
+
+/* The numbers that this process and those it was forked from have used: a child's begin behind
+ * them, so that it knows none of its parent's handles. */
+uint32_t rt_chunks_used;
+
+static uint32_t search_chunk(struct process *p, struct local *l, uint32_t chunk, uint32_t from,
+			     uint32_t tran)
+{
+	struct seg_chunk *c = p->chunks[chunk];
+	uint32_t i;
+
+	for (i = from; i < CHUNK_SLOTS; i++)
+		if (slot_claim(l, &c->slots[i], tran)) {
+			store(&l->at_chunk, chunk + 1);
+			store(&l->at_slot, i + 1);
+			store(&l->hint, chunk * CHUNK_SLOTS + i);
+			return chunk * CHUNK_SLOTS + i;
+		}
+	return NONE;
+}
+
+/* Goes round the local's chunks once at most. */
+static uint32_t search_round(struct process *p, struct local *l, uint32_t tran, uint32_t chunks)
+{
+	uint32_t at = load(&l->at_chunk), slot, n;
+
+	if (!load(&l->first))
+		return NONE;
+	if (!at)
+		at = load(&l->first);
+	if ((slot = search_chunk(p, l, at - 1, load(&l->at_slot), tran)) != NONE)
+		return slot;
+	for (n = 0; n < chunks; n++) {
+		at = load(&p->chunk_after[at - 1]);
+		if (!at)
+			at = load(&l->first);
+		if ((slot = search_chunk(p, l, at - 1, 0, tran)) != NONE)
+			return slot;
+	}
+	store(&l->at_chunk, at);
+	store(&l->at_slot, 0);
+	return NONE;
+}
+
+/* Takes the next number below a limit. */
+static uint32_t take_number(uint32_t *next, uint32_t limit)
+{
+	uint32_t n = load(next);
+
+	while (n < limit)
+		if (cas(next, &n, n + 1))
+			return n;
+	return NONE;
+}
+
+/* A number that no chunk has: from the first of this process on, then those below. */
+static uint32_t chunk_number(struct process *p)
+{
+	uint32_t n = take_number(&p->header->chunk_next, CHUNK_MAX);
+
+	if (n == NONE)
+		n = take_number(&p->chunk_low, p->chunk_first);
+	if (n != NONE && n >= load(&rt_chunks_used))
+		store(&rt_chunks_used, n + 1);
+	return n;
+}
+
+static bool chunk_make(struct process *p, struct local *l)
+{
+	uint64_t at;
+	uint32_t n, first;
+	struct seg_chunk *c;
+
+	if (load(&p->chunks_full) || !(at = room_take(p, sizeof(*c))))
+		return false;
+	if ((n = chunk_number(p)) == NONE) {
+		store(&p->chunks_full, 1);
+		return false;
+	}
+	c = (struct seg_chunk *)(p->base + at);
+	c->block = l->number;
+	store(&p->chunk_owner[n], (uint16_t)l->number);
+	store_release(&p->chunks[n], c);
+	store_release((uint32_t *)(p->base + p->header->chunks_off) + n, (uint32_t)(at / 64));
+	first = load(&l->first);
+	do
+		store(&p->chunk_after[n], (uint16_t)first);
+	while (!cas(&l->first, &first, n + 1));
+	store(&l->at_chunk, n + 1);
+	store(&l->at_slot, 0);
+	return true;
+}
+
+uint32_t slot_search(struct process *p, struct local *l, uint32_t tran)
+{
+	uint32_t slot = __atomic_exchange_n(&l->foreign, NONE, __ATOMIC_ACQUIRE);
+
+	if (slot != NONE && slot_claim(l, slot_at(p, slot), tran)) {
+		store(&l->hint, slot);
+		store(&l->exhausted, 0);
+		return slot;
+	}
+	if (load(&l->exhausted) && slot == NONE && load(&l->hint) == NONE)
+		return NONE;
+	slot = search_round(p, l, tran, CHUNKS_TO_TRY);
+	if (slot == NONE && chunk_make(p, l))
+		slot = search_round(p, l, tran, CHUNKS_TO_TRY);
+	if (slot == NONE)
+		slot = search_round(p, l, tran, CHUNK_MAX);
+	if (slot == NONE)
+		store(&l->hint, NONE);
+	store(&l->exhausted, slot == NONE);
+	return slot;
+}

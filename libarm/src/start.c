@@ -1,0 +1,119 @@
+/* arm_start. */
+#include <errno.h>
+
+#include "correlator.h"
+#include "hot.h"
+
+static int no_room(struct process *p)
+{
+	add(&p->header->no_room, 1);
+	return -1;
+}
+
+static inline void slot_begin(struct local *l, struct seg_slot *s, uint32_t gen, uint32_t tran)
+{
+	store(&s->start, clock_now(l));
+	store_release(&s->state, slot_word(SLOT_ACTIVE, gen, tran));
+}
+
+static inline uint32_t slot_take(struct process *p, struct local *l, uint32_t tran, uint32_t *gen)
+{
+	uint32_t slot = load(&l->hint);
+
+	if (likely(slot != NONE) && likely((*gen = slot_claim(l, slot_at(p, slot), tran))))
+		return slot;
+	slot = slot_search(p, l, tran);
+	if (slot != NONE)
+		*gen = load(&slot_at(p, slot)->state) >> SLOT_GEN_SHIFT & SLOT_GEN_MAX;
+	return slot;
+}
+
+/* A transaction with data, or one that is traced. */
+__attribute__((noinline)) static int start_with(struct process *p, struct local *l,
+						struct seg_cell *c, uint32_t tran,
+						arm_data_t *data, int size)
+{
+	struct given g;
+	struct happened h = { .kind = EVENT_START, .tran = tran };
+	uint8_t own[CORRELATOR_MAX], flags;
+	uint32_t gen, slot, traced;
+	struct seg_slot *s;
+
+	data_parse(&g, DATA_START, data, size);
+	if ((slot = slot_take(p, l, tran, &gen)) == NONE)
+		return no_room(p);
+	h.handle = gen << HANDLE_SLOT_BITS | slot;
+	s = slot_at(p, slot);
+	traced = correlator_flags(&g, &flags);
+	if (load(&p->trans[tran - 1].trace) & 1) {
+		flags |= CORRELATOR_AGENT_TRACE;
+		traced = 1;
+	}
+	store(&s->flags, traced ? SLOT_TRACED : 0);
+	store(&s->pair, pair_find(p, tran, &g));
+	store(&s->update, 0);
+	metrics_given(p, l, c, slot, &g);
+	if (traced || g.own)
+		h.own_len = correlator_make(p, &g, flags, h.handle, tran, own);
+	h.own = own;
+	if (g.bad)
+		add_local(l, &c->bad_data, 1);
+	slot_begin(l, s, gen, tran);
+	h.time = load(&s->start);
+	if (traced)
+		event_write(p, &h, &g);
+	data_answer(&g, own, h.own_len);
+	return (int)h.handle;
+}
+
+static inline int start_in(struct local *l, int id, arm_data_t *data, int size)
+{
+	struct process *p = rt_process;
+	uint32_t tran = (uint32_t)id, gen, slot;
+	struct seg_slot *s;
+	struct seg_cell *c;
+	struct seg_tran *t;
+
+	if (unlikely(id <= 0))
+		return id < 0 ? -1 : 0;
+	if (unlikely(tran > load(&p->trans_known)) && !tran_refresh(p, tran))
+		return -1;
+	t = &p->trans[tran - 1];
+	if (unlikely(!tran_active(p, t)))
+		return -1;
+	if (unlikely(!(c = cell_find(p, l, tran))))
+		return no_room(p);
+	if (unlikely(data || size || load(&t->trace)))
+		return start_with(p, l, c, tran, data, size);
+	if (unlikely((slot = slot_take(p, l, tran, &gen)) == NONE))
+		return no_room(p);
+	s = slot_at(p, slot);
+	store(&s->pair, 0);
+	store(&s->flags, 0);
+	slot_begin(l, s, gen, tran);
+	return (int)(gen << HANDLE_SLOT_BITS | slot);
+}
+
+__attribute__((noinline)) static int start_first(int id, arm_data_t *data, int size)
+{
+	int err = errno, handle;
+	struct local *l;
+
+	if (rt_off())
+		return 0;
+	if (id <= 0)
+		return id < 0 ? -1 : 0;
+	l = local_attached();
+	handle = l ? start_in(l, id, data, size) : -1;
+	errno = err;
+	return handle;
+}
+
+int rtarm_start(int id, arm_data_t *data, int size)
+{
+	struct local *l = rt_me;
+
+	if (unlikely(l->mode == LOCAL_NONE))
+		return start_first(id, data, size);
+	return start_in(l, id, data, size);
+}

@@ -1,0 +1,162 @@
+/* arm_stop. */
+#include <errno.h>
+
+#include "hot.h"
+
+/* Eight buckets to a power of two above 512 ns, of 64 ns below. */
+static inline uint32_t bucket(uint64_t d)
+{
+	uint64_t u = d >> 6;
+	uint32_t e, b;
+
+	if (u < 8)
+		return (uint32_t)u;
+	e = 63 - (uint32_t)__builtin_clzll(u);
+	b = 8 * (e - 2) + (uint32_t)(u >> (e - 3) & 7);
+	return b < HIST_LEN ? b : HIST_LEN - 1;
+}
+
+/* 34 bits of mantissa, 6 of exponent; which time around the ring; when. */
+static inline uint64_t ring_entry(uint64_t d, uint64_t n, uint64_t when)
+{
+	uint64_t e = 0;
+
+	if (unlikely(d >> 34))
+		e = 30 - (uint64_t)__builtin_clzll(d);
+	return d >> e | e << 34 | (n >> 4 & 15) << 40 | (when >> 20) << 44;
+}
+
+__attribute__((noinline)) static void raise_max(seg_u64 *max, uint64_t d)
+{
+	uint64_t old = load(max);
+
+	while (d > old && !cas(max, &old, d))
+		;
+}
+
+__attribute__((noinline)) static void lower_min(seg_u64 *min, uint64_t d)
+{
+	uint64_t old = load(min);
+
+	while (d < old && !cas(min, &old, d))
+		;
+}
+
+/* In this order: a reader, or the agent after a kill, takes the histogram for the count. */
+static inline void count_good(struct local *l, struct seg_cell *c, uint64_t d, uint64_t when)
+{
+	uint64_t n;
+
+	if (unlikely(d > load(&c->max)))
+		raise_max(&c->max, d);
+	if (unlikely(d < load(&c->min)))
+		lower_min(&c->min, d);
+	add_local(l, &c->sum, d);
+	add_local(l, &c->hist[bucket(d)], 1);
+	n = load(&c->n);
+	store(&c->ring[n % RING_LEN], ring_entry(d, n, when));
+	add_local(l, &c->n, 1);
+}
+
+__attribute__((noinline)) static void count_bad(struct local *l, struct seg_cell *c, uint64_t d,
+						int status)
+{
+	add_local(l, status == ARM_ABORT ? &c->aborted_ns : &c->failed_ns, d);
+	add_local(l, status == ARM_ABORT ? &c->aborted : &c->failed, 1);
+}
+
+/* What else is to be done for a transaction that was begun or stopped with data. */
+__attribute__((noinline)) static void stop_with(struct process *p, struct local *l,
+						struct seg_cell *c, struct seg_slot *s,
+						struct happened *h, arm_data_t *data, int size)
+{
+	struct given g;
+
+	data_parse(&g, DATA_STOP, data, size);
+	metrics_given(p, l, c, h->handle & ((1u << HANDLE_SLOT_BITS) - 1), &g);
+	if (g.bad)
+		add_local(l, &c->bad_data, 1);
+	if (load(&s->pair))
+		pair_count(p, load(&s->pair) - 1, h->duration, (int)h->status);
+	if (load(&s->flags) & SLOT_TRACED)
+		event_write(p, h, &g);
+}
+
+/* Remembers a free slot, where its owner will look first. */
+static inline void slot_freed(struct process *p, struct local *l, uint32_t slot)
+{
+	uint32_t owner = load(&p->chunk_owner[slot / CHUNK_SLOTS]);
+
+	if (likely(owner == l->number))
+		store(&l->hint, slot);
+	else
+		store(&p->locals[owner].foreign, slot);
+}
+
+static int unknown(struct process *p)
+{
+	add(&p->header->bad_handles, 1);
+	return -1;
+}
+
+static inline int stop_in(struct local *l, int handle, int status, arm_data_t *data, int size)
+{
+	struct process *p = rt_process;
+	uint64_t state, now, d, start;
+	struct seg_cell *c;
+	struct seg_slot *s;
+
+	if (unlikely(handle <= 0))
+		return handle < 0 ? -1 : 0;
+	if (unlikely((unsigned int)status > ARM_FAILED))
+		return -1;
+	if (unlikely(!(s = slot_running(p, handle, &state))))
+		return unknown(p);
+	if (unlikely(!(c = cell_find(p, l, (uint32_t)(state >> 32))))) {
+		add(&p->header->no_room, 1);
+		return -1;
+	}
+	now = clock_now(l);
+	start = load(&s->start);
+	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
+		return unknown(p);
+	d = likely(now > start) ? now - start : 0;
+	if (likely(status == ARM_GOOD))
+		count_good(l, c, d, now);
+	else
+		count_bad(l, c, d, status);
+	if (unlikely(load(&s->pair) | load(&s->flags) || data || size)) {
+		struct happened h = { EVENT_STOP, (uint32_t)(state >> 32), (uint32_t)handle,
+				      (uint32_t)status, now, d, NULL, 0 };
+
+		stop_with(p, l, c, s, &h, data, size);
+	}
+	add_local(l, &l->block->ops, 1);
+	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
+	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
+	return 0;
+}
+
+__attribute__((noinline)) static int stop_first(int handle, int status, arm_data_t *data, int size)
+{
+	int err = errno, answer;
+	struct local *l;
+
+	if (rt_off())
+		return 0;
+	if (handle <= 0)
+		return handle < 0 ? -1 : 0;
+	l = local_get();
+	answer = l ? stop_in(l, handle, status, data, size) : -1;
+	errno = err;
+	return answer;
+}
+
+int rtarm_stop(int handle, int status, arm_data_t *data, int size)
+{
+	struct local *l = rt_me;
+
+	if (unlikely(l->mode == LOCAL_NONE))
+		return stop_first(handle, status, data, size);
+	return stop_in(l, handle, status, data, size);
+}
