@@ -30,10 +30,8 @@ type Writer struct {
 	began  time.Time      // what the runtime's clock is read against
 	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
 
-	blocks []*lane // one for each P, made when it is first used
-	tokens sync.Pool
-	turn   atomic.Uint32 // who has no token takes blocks in turn
-	full   atomic.Bool   // no slot was free, and none was freed since
+	blocks []*lane     // one for each P, made when it is first used
+	full   atomic.Bool // no slot was free, and none was freed since
 
 	names *names
 	file  *segFile

@@ -54,13 +54,11 @@ func (t *Tran) claim() Running {
 
 // cell returns where this goroutine is to count.
 func (t *Tran) cell() *tally {
-	if b := t.w.pick(); b != nil {
-		if c := t.cells[b.n].Load(); c != nil {
-			return c
-		}
-		return t.newCell(b)
+	b := t.w.pick()
+	if c := t.cells[b.n].Load(); c != nil {
+		return c
 	}
-	return nil
+	return t.newCell(b)
 }
 
 // run reads the clock and lets the transaction run.

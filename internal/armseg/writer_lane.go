@@ -1,9 +1,6 @@
 package armseg
 
-import (
-	"runtime"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // lane is what the goroutines count in that run on one P, as far as that can be told.
 // Its records in the file are made when it is first used.
@@ -13,7 +10,6 @@ type lane struct {
 	number uint32
 	off    uint64 // of the block's record, 0 before it is made; this and number are guarded by w.mu
 
-	taken   atomic.Bool // somebody has the token, or the pool
 	made    atomic.Bool
 	shelves atomic.Pointer[[]shelf]
 
@@ -30,33 +26,9 @@ type shelf struct {
 	off    uint64 // of the record
 }
 
-// token is the right to count in a block without company. There is one for each block.
-// A pool keeps tokens near the P that had them last; when the garbage collector takes
-// one out of it, the block is free for another.
-type token struct{ b *lane }
-
-// pick returns the block to count in: one that no other P counts in, if possible.
-func (w *Writer) pick() *lane {
-	t, _ := w.tokens.Get().(*token)
-	if t == nil {
-		return w.pickSlow()
-	}
-	b := t.b
-	w.tokens.Put(t)
-	return b
-}
-
-func (w *Writer) pickSlow() *lane {
-	for _, b := range w.blocks {
-		if !b.taken.Load() && b.taken.CompareAndSwap(false, true) {
-			t := &token{b}
-			runtime.AddCleanup(t, func(b *lane) { b.taken.Store(false) }, b)
-			w.tokens.Put(t)
-			return w.usable(b)
-		}
-	}
-	return w.usable(w.blocks[w.turn.Add(1)%uint32(len(w.blocks))])
-}
+// pick returns the block to count in: that of the P this goroutine runs on. It may run on
+// another by the time it counts, which costs time and nothing else.
+func (w *Writer) pick() *lane { return w.blocks[currentP()%uint(len(w.blocks))] }
 
 // usable makes the block's records. Where there is no room for them, any block that has
 // some will do; nil says that there is none.
