@@ -66,7 +66,7 @@ func (c *Correlator) Append(b []byte) []byte {
 
 // TraceContext reports whether the correlator carries a W3C trace context.
 func (c *Correlator) TraceContext() bool {
-	return c.AddrFormat == AddrTraceContext && len(c.Address) == traceContextLen
+	return c.Vendor == Vendor && c.AddrFormat == AddrTraceContext && len(c.Address) == traceContextLen
 }
 
 // own makes the correlator of an execution that begins now: with its parent's trace

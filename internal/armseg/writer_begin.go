@@ -12,6 +12,12 @@ type Begin struct {
 	Values []Value
 }
 
+// Flags of a data buffer, its first byte (ARM 2.0 guide, "Format 1").
+const (
+	flagParent = 0x80 // the parent's correlator is there
+	flagTrace  = 0x10 // a trace is asked for
+)
+
 // Traced reports whether the agent asks that all executions be traced.
 func (t *Tran) Traced() bool { return atomic.LoadUint32(t.words.trace)&1 != 0 }
 
@@ -26,8 +32,9 @@ func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 	given := space[:copy(space[:], b.Parent)]
 	parent, ok := ParseCorrelator(given)
 	flags := parent.Flags & (FlagAgentTrace | FlagUserTrace)
+	asked := byte(0) // as in a data buffer
 	if b.Trace {
-		flags |= FlagUserTrace
+		flags, asked = flags|FlagUserTrace, asked|flagTrace
 	}
 	if t.Traced() {
 		flags |= FlagAgentTrace
@@ -37,17 +44,18 @@ func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 		slotFlags = SlotTraced
 	}
 	if ok {
+		asked |= flagParent
 		put32(r.slot, SlotPair, t.w.pair(t.ID, &parent))
 	}
 	put32(r.slot, SlotFlags, slotFlags)
 	values := t.sort(b.Values)
-	r.values(&values, true)
+	r.values(&values)
 	from := len(own)
 	own = t.w.own(&parent, flags, r.handle(), t.ID, own)
 	r.run()
 	if slotFlags != 0 {
 		t.w.trace(&event{kind: EventKindStart, tran: t.ID, handle: r.handle(), time: r.began(),
-			given: &values, parent: given, own: own[from:]})
+			flags: asked, given: &values, parent: given, own: own[from:]})
 	}
 	return r, own
 }
@@ -59,7 +67,7 @@ func (r *Running) began() uint64 { return uint64(r.start + r.c.b.w.offset) }
 func (r *Running) stopWith(d, now uint64, s Status, values []Value) {
 	c := r.c
 	given := c.tran.sort(values)
-	r.values(&given, false)
+	r.values(&given)
 	if pair := get32(r.slot, SlotPair); pair != 0 {
 		c.b.w.countPair(pair, d, s)
 	}
@@ -84,10 +92,10 @@ func (r *Running) Update(values []Value, text string) (ok bool) {
 	put64(r.slot, SlotUpdate, now)
 	atomic.AddUint64((*uint64)(unsafe.Add(r.c.p, CellUpdates)), 1)
 	given := r.c.tran.sort(values)
-	r.values(&given, false)
+	r.values(&given)
 	if get32(r.slot, SlotFlags)&SlotTraced != 0 {
 		w.trace(&event{kind: EventKindUpdate, tran: r.c.tran.ID, handle: r.handle(), time: now,
-			duration: now - r.began(), given: &given, text: text})
+			given: &given, text: text})
 	}
 	return true
 }

@@ -10,6 +10,7 @@ type event struct {
 	kind, tran, handle uint32
 	time, duration     uint64
 	status             Status
+	flags              byte // the data buffer's first
 	given              *given
 	parent, own        []byte // correlators
 	text               string
@@ -57,17 +58,11 @@ func fillEvent(p unsafe.Pointer, e *event) {
 	put32(p, EventHandle, e.handle)
 	put32(p, EventStatus, uint32(e.status))
 	put64(p, EventDuration, e.duration)
-	put32(p, EventFlags, e.given.flags())
-	metrics := bytesAt(p, EventMetrics, 8*Metrics)
-	clear(metrics)
-	text := bytesAt(p, EventString, 32)
-	clear(text)
-	if e.given != nil {
-		for i := range e.given.fields {
-			put64(p, EventMetrics+8*uint64(i), e.given.fields[i])
-		}
-		copy(text, e.given.text[:])
+	put32(p, EventFlags, uint32(e.flags)|e.given.which()<<8)
+	for i := range e.given.fields {
+		put64(p, EventMetrics+8*uint64(i), e.given.fields[i])
 	}
+	copy(bytesAt(p, EventString, 32), e.given.text[:])
 	putCorrelator(p, EventParent, e.parent)
 	putCorrelator(p, EventOwn, e.own)
 	n := copy(bytesAt(p, EventText, TextMax), e.text)

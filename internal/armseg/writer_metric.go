@@ -26,21 +26,17 @@ type given struct {
 	has    [Metrics + 1]bool
 	fields [Metrics]uint64
 	text   [32]byte
-	bad    int // values of metrics that the transaction has not
+	bad    bool // there were values of metrics that the transaction has not
 }
 
-// flags are those of the data buffer: the second byte says which fields are there, from
-// the highest bit on.
-func (g *given) flags() uint32 {
-	var b [4]byte
-	if g != nil {
-		for i, has := range g.has {
-			if has {
-				b[1] |= 0x80 >> i
-			}
+// which says which fields there are, as the second byte of flags of the data buffer does.
+func (g *given) which() (flags uint32) {
+	for i, has := range g.has {
+		if has {
+			flags |= 0x80 >> i
 		}
 	}
-	return binary.NativeEndian.Uint32(b[:])
+	return flags
 }
 
 // Describe declares the metrics of a transaction, a string's last. What was declared
@@ -103,7 +99,7 @@ func (t *Tran) sort(values []Value) (g given) {
 		}
 		switch {
 		case place < 0:
-			g.bad++
+			g.bad = true
 			continue
 		case place == Metrics:
 			fill(g.text[:], v.Text)
@@ -146,12 +142,17 @@ func Text8(text string) uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
+// split is the reverse of Divided.
+func split(field uint64) (v, divisor uint32) {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], field)
+	return binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
+}
+
 // decode returns a field's value as the metric's words have it. ok is false for a divisor
 // of 0.
 func decode(kind uint32, field uint64) (v uint64, ok bool) {
-	var b [8]byte
-	binary.NativeEndian.PutUint64(b[:], field)
-	low, divisor := binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
+	low, divisor := split(field)
 	switch kind {
 	case TypeCounter32, TypeNumericID32:
 		return uint64(low), true

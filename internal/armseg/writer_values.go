@@ -8,42 +8,44 @@ import (
 
 // values counts what a call gave. A counter's value at the start, or its first, is only
 // what later ones are compared with.
-func (r *Running) values(g *given, start bool) {
+func (r *Running) values(g *given) {
 	c := r.c
-	if g.bad > 0 {
+	bad := g.bad
+	if g.has != [Metrics + 1]bool{} {
+		if records := c.metricsOf(); records != nil {
+			descs := c.tran.descs.Load()
+			for i, has := range g.has {
+				m := cellMetric{unsafe.Add(records, i*MetricLen), descs[i].Type}
+				if has && !r.value(m, i, g) {
+					bad = true
+				}
+			}
+		}
+	}
+	if bad {
 		atomic.AddUint64((*uint64)(unsafe.Add(c.p, CellBadData)), 1)
 	}
-	if g.has == [Metrics + 1]bool{} {
-		return
+}
+
+// value counts the value of one metric; ok is false for one divided by 0.
+func (r *Running) value(m cellMetric, i int, g *given) (ok bool) {
+	if i == Metrics {
+		m.setText(&g.text)
+		return true
 	}
-	records := c.metricsOf()
-	if records == nil {
-		return
+	v, ok := decode(m.kind, g.fields[i])
+	if !ok {
+		return false
 	}
-	descs := c.tran.descs.Load()
-	for i, has := range g.has {
-		if !has {
-			continue
+	if m.counts() {
+		if ext := r.ext(); ext != nil {
+			m.add(m.grown(ext, i, v, g.fields[i]))
 		}
-		m := cellMetric{unsafe.Add(records, i*MetricLen), descs[i].Type}
-		if i == Metrics {
-			m.setText(&g.text)
-			continue
-		}
-		v, ok := decode(m.kind, g.fields[i])
-		if !ok {
-			atomic.AddUint64((*uint64)(unsafe.Add(c.p, CellBadData)), 1)
-			continue
-		}
-		if m.counts() {
-			if ext := r.ext(); ext != nil {
-				m.add(m.grown(ext, i, v, start))
-			}
-		} else if m.sums() {
-			m.add(v)
-		}
-		m.set(v)
+	} else if m.gauges() {
+		m.add(v)
 	}
+	m.set(v)
+	return true
 }
 
 // ext returns what the slot's counters were last; nil says that there is no room.
@@ -92,32 +94,31 @@ func (m cellMetric) counts() bool {
 	return m.kind == TypeCounter32 || m.kind == TypeCounter64 || m.kind == TypeCntrDivr32
 }
 
-func (m cellMetric) sums() bool {
+func (m cellMetric) gauges() bool {
 	return m.kind == TypeGauge32 || m.kind == TypeGauge64 || m.kind == TypeGaugeDivr32
 }
 
 func (m cellMetric) floats() bool { return m.kind == TypeCntrDivr32 || m.kind == TypeGaugeDivr32 }
 
-// grown returns what a counter grew by since its last value in this execution. Those of 32
-// bits go on at 0 after their greatest value; one with a divisor that went down began anew.
-func (m cellMetric) grown(ext unsafe.Pointer, i int, v uint64, start bool) (by uint64) {
-	prev := (*uint64)(unsafe.Add(ext, ExtPrev+8*i))
-	flags := (*uint32)(unsafe.Add(ext, ExtFlags))
-	if had := atomic.LoadUint32(flags); start || had&(1<<i) == 0 {
-		atomic.StoreUint32(flags, had|1<<i)
-	} else {
-		old := atomic.LoadUint64(prev)
-		switch m.kind {
-		case TypeCounter32:
-			by = uint64(uint32(v) - uint32(old))
-		case TypeCounter64:
-			by = v - old
-		default:
-			by = math.Float64bits(max(math.Float64frombits(v)-math.Float64frombits(old), 0))
-		}
+// grown returns what a counter grew by since its last value in this execution. Each goes
+// on at 0 after the greatest value of its width; field is v as it was given.
+func (m cellMetric) grown(ext unsafe.Pointer, i int, v, field uint64) (by uint64) {
+	old := atomic.SwapUint64((*uint64)(unsafe.Add(ext, ExtPrev+8*i)), v)
+	if atomic.OrUint32((*uint32)(unsafe.Add(ext, ExtFlags)), 1<<i)&(1<<i) == 0 {
+		return 0
 	}
-	atomic.StoreUint64(prev, v)
-	return by
+	switch m.kind {
+	case TypeCounter32:
+		return uint64(uint32(v) - uint32(old))
+	case TypeCounter64:
+		return v - old
+	}
+	d := math.Float64frombits(v) - math.Float64frombits(old)
+	if d < 0 {
+		_, divisor := split(field)
+		d += (1 << 32) / float64(divisor)
+	}
+	return math.Float64bits(max(d, 0))
 }
 
 // add adds to the sum.
@@ -136,11 +137,14 @@ func (m cellMetric) add(v uint64) {
 	}
 }
 
-// set stores the latest value, and the extremes, unless another goroutine is at it, and
-// counts the value.
+// set stores the latest value, and a gauge's extremes, unless another goroutine is at it,
+// and counts the value.
 func (m cellMetric) set(v uint64) {
 	m.latest(func(first bool) {
 		atomic.StoreUint64(m.word(MetricLast), v)
+		if !m.gauges() {
+			return
+		}
 		if first || m.less(v, atomic.LoadUint64(m.word(MetricMin))) {
 			atomic.StoreUint64(m.word(MetricMin), v)
 		}
@@ -170,11 +174,8 @@ func (m cellMetric) latest(f func(first bool)) {
 }
 
 func (m cellMetric) less(a, b uint64) bool {
-	switch m.kind {
-	case TypeGauge32, TypeGauge64:
-		return int64(a) < int64(b)
-	case TypeCntrDivr32, TypeGaugeDivr32:
+	if m.floats() {
 		return math.Float64frombits(a) < math.Float64frombits(b)
 	}
-	return a < b
+	return int64(a) < int64(b)
 }
