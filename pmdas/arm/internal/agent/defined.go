@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -10,8 +11,10 @@ import (
 
 // typeNames are the types of application-defined metrics (ARM 2.0 guide, "Data buffers").
 var typeNames = [...]string{
-	1: "counter32", 2: "counter64", 3: "counter32/divisor", 4: "gauge32", 5: "gauge64", 6: "gauge32/divisor",
-	7: "id32", 8: "id64", 9: "string8", 10: "string32",
+	armseg.TypeCounter32: "counter32", armseg.TypeCounter64: "counter64", armseg.TypeCntrDivr32: "counter32/divisor",
+	armseg.TypeGauge32: "gauge32", armseg.TypeGauge64: "gauge64", armseg.TypeGaugeDivr32: "gauge32/divisor",
+	armseg.TypeNumericID32: "id32", armseg.TypeNumericID64: "id64", armseg.TypeString8: "string8",
+	armseg.TypeString32: "string32",
 }
 
 func typeName(n uint32) string {

@@ -29,7 +29,9 @@ type fake struct {
 }
 
 func (f *fake) Run(ctx context.Context) error {
-	f.options.OnSnapshot(f.Snapshot())
+	looked := *f.Snapshot()
+	looked.Health.Cycles++
+	f.options.OnSnapshot(&looked)
 	<-ctx.Done()
 	return nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/health"
@@ -19,13 +20,12 @@ func (a *Agent) start(s *pmda.Server) error {
 	for _, w := range a.warnings {
 		s.Logf("%v", w)
 	}
-	first := make(chan struct{}, 1)
+	first, once := make(chan struct{}), sync.Once{}
 	c, err := a.open(a.conf, collect.Options{
-		Dir: a.dirPath, Log: a.log, ReadOnly: a.trying, OnEvent: a.events.add, OnMissed: a.events.miss,
-		OnSnapshot: func(*collect.Snapshot) {
-			select {
-			case first <- struct{}{}:
-			default:
+		Dir: a.dirPath, Log: a.log, OnEvent: a.events.add, OnMissed: a.events.miss,
+		OnSnapshot: func(s *collect.Snapshot) {
+			if s.Health.Cycles > 0 {
+				once.Do(func() { close(first) })
 			}
 		},
 	})

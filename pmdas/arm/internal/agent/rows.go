@@ -94,9 +94,13 @@ func (a *Agent) metricLabels(i int) pcp.Labels {
 	return append(a.tranLabels(a.snap.Trans[m.Tran]), pcp.Label{Name: "metric", Value: printable(m.Label)})
 }
 
-// pairLabels are the child's, with the name of the parent.
+// pairLabels are the child's, with the name of the parent. The pair that takes what is
+// over the limit has none.
 func (a *Agent) pairLabels(i int) pcp.Labels {
 	p := a.snap.Pairs[i]
+	if p.Child < 0 {
+		return nil
+	}
 	parent, _, _ := strings.Cut(p.Name, ">")
 	return append(a.tranLabels(a.snap.Trans[p.Child]), pcp.Label{Name: "parent", Value: parent})
 }

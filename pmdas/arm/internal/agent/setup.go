@@ -30,10 +30,8 @@ func (a *Agent) setup(o *pmda.Options) error {
 			a.warnings = append(a.warnings, err)
 		}
 	}
-	if !a.trying {
-		if err := makeDir(a.dirPath); err != nil {
-			a.warnings = append(a.warnings, err)
-		}
+	if err := makeDir(a.dirPath); err != nil {
+		a.warnings = append(a.warnings, err)
 	}
 	return nil
 }
@@ -117,7 +115,9 @@ var tryColumns = []pmda.Column{
 	{Metric: "rtime.arm.window.max", Head: "MAX"},
 }
 
-// try has nothing to prepare: what would be exported is what programs measure.
+// try has nothing to prepare: what would be exported is what programs measure. Without PCP
+// this is the agent all the same: it takes over what ended processes had counted, and leaves
+// it to the next one.
 func (a *Agent) try(_ *pmda.Server, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--try: unexpected argument %q", args[0])

@@ -158,25 +158,22 @@ func metricsText(ev *collect.Event) string {
 // metricValue reads the eight bytes of a metric (ARM 2.0 guide, "Data buffers").
 func metricValue(m collect.EventMetric) string {
 	low, high := uint32(m.Raw), uint32(m.Raw>>32)
-	var b [8]byte
-	binary.NativeEndian.PutUint32(b[:4], low)
-	binary.NativeEndian.PutUint32(b[4:], high)
-	wide := binary.NativeEndian.Uint64(b[:])
 	switch m.Type {
-	case 1, 7:
+	case armseg.TypeCounter32, armseg.TypeNumericID32:
 		return fmt.Sprint(low)
-	case 3:
+	case armseg.TypeCntrDivr32:
 		return fmt.Sprintf("%d/%d", low, high)
-	case 4:
+	case armseg.TypeGauge32:
 		return fmt.Sprint(int32(low))
-	case 5:
-		return fmt.Sprint(int64(wide))
-	case 6:
+	case armseg.TypeGauge64:
+		return fmt.Sprint(int64(m.Raw))
+	case armseg.TypeGaugeDivr32:
 		return fmt.Sprintf("%d/%d", int32(low), high)
-	case 9:
-		return strconv.Quote(printable(strings.TrimRight(string(b[:]), " \x00")))
+	case armseg.TypeString8:
+		text := binary.LittleEndian.AppendUint64(nil, m.Raw)
+		return strconv.Quote(printable(strings.TrimRight(string(text), " \x00")))
 	}
-	return fmt.Sprint(wide)
+	return fmt.Sprint(m.Raw)
 }
 
 // param is the item number of a parameter of an event record.

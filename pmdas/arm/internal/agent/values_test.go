@@ -31,7 +31,7 @@ func bank(s *collect.Snapshot) {
 		s.Metrics = append(s.Metrics, &m)
 	}
 	s.Pairs = append(s.Pairs, &collect.Pair{Name: "Web/Page>CheckingAccountQuery/LastCheckQuery", Child: 0, Parent: -1,
-		Count: 70, Aborted: 1, Failed: 2, GoodNS: 1_000_500})
+		Count: 70, Aborted: 1, Failed: 2, GoodNS: 1_000_500}, &collect.Pair{Name: "other>other", Child: -1, Parent: -1})
 	s.Health = wellness()
 }
 
@@ -118,6 +118,7 @@ parent.count Web/Page>CheckingAccountQuery/LastCheckQuery 70
 parent.aborted Web/Page>CheckingAccountQuery/LastCheckQuery 1
 parent.failed Web/Page>CheckingAccountQuery/LastCheckQuery 2
 parent.total Web/Page>CheckingAccountQuery/LastCheckQuery 1000.5
+parent.count other>other 0
 app.users CheckingAccountQuery 2
 app.processes CheckingAccountQuery 3
 app.active CheckingAccountQuery 1
