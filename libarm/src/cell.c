@@ -1,6 +1,9 @@
 /* Cells: made when a block first meets a transaction, found in hot.h. */
 #include "internal.h"
 
+/* In place of the latest cell before there is one: of no transaction. */
+struct seg_cell rt_no_cell;
+
 /* Puts an offset into a word that is 0, unless someone else did; returns what is there. */
 static uint32_t publish(uint32_t *word, uint64_t off)
 {

@@ -11,8 +11,8 @@ enum { MULT_SHIFT = 28, HANDLE_SLOT_BITS = 17 };
 #include <x86intrin.h>
 #endif
 
-/* CLOCK_MONOTONIC in nanoseconds, or near it. */
-static inline uint64_t clock_now(struct local *l)
+/* CLOCK_MONOTONIC in nanoseconds, or near it, if no kernel need be asked. */
+static inline bool clock_quick(struct local *l, uint64_t *now)
 {
 #ifdef RT_TSC
 	const struct clock *c = &l->clock;
@@ -20,14 +20,21 @@ static inline uint64_t clock_now(struct local *l)
 	uint64_t gone = __rdtsc() - load(&c->tsc);
 
 	if (likely(gone < load(&c->span))) {
-		uint64_t ns = load(&c->ns) + ((gone * load(&c->mult)) >> MULT_SHIFT);
-
+		*now = load(&c->ns) + ((gone * load(&c->mult)) >> MULT_SHIFT);
 		/* A signal handler may have changed it meanwhile. */
-		if (likely(load(&c->seq) == seq))
-			return ns;
+		return likely(load(&c->seq) == seq);
 	}
 #endif
-	return clock_slow(l);
+	(void)l;
+	(void)now;
+	return false;
+}
+
+static inline uint64_t clock_now(struct local *l)
+{
+	uint64_t now;
+
+	return likely(clock_quick(l, &now)) ? now : clock_slow(l);
 }
 
 static inline uint64_t slot_word(uint32_t state, uint32_t generation, uint32_t tran)
@@ -73,25 +80,40 @@ static inline struct seg_slot *slot_running(struct process *p, int handle, uint6
 	return s;
 }
 
-static inline struct seg_cell *cell_find(struct process *p, struct local *l, uint32_t tran)
+/* A transaction's cell in the local's block; NULL: there is none yet. */
+static inline struct seg_cell *cell_look(struct process *p, struct local *l, uint32_t tran)
 {
-	uint32_t page = load_acquire(&l->block->dir[(tran - 1) / PAGE_CELLS]), at;
+	struct seg_cell *c = load(&l->cell);
+	uint32_t page, at;
 
+	if (likely(c->tran == tran))
+		return c;
+	page = load_acquire(&l->block->dir[(tran - 1) / PAGE_CELLS]);
 	if (unlikely(!page))
-		return cell_make(p, l, tran);
+		return NULL;
 	at = load_acquire((uint32_t *)(p->base + (uint64_t)page * 64) + (tran - 1) % PAGE_CELLS);
 	if (unlikely(!at))
-		return cell_make(p, l, tran);
-	return (struct seg_cell *)(p->base + (uint64_t)at * 64);
+		return NULL;
+	c = (struct seg_cell *)(p->base + (uint64_t)at * 64);
+	store(&l->cell, c);
+	return c;
 }
 
-/* A transaction is active as long as its application is that it was activated with. */
+static inline struct seg_cell *cell_find(struct process *p, struct local *l, uint32_t tran)
+{
+	struct seg_cell *c = cell_look(p, l, tran);
+
+	return likely(c != NULL) ? c : cell_make(p, l, tran);
+}
+
+/* A transaction is active as long as its application is that it was activated with. Epochs begin at
+ * 1, so that no record is active which arm_getid has not returned. */
 static inline bool tran_active(struct process *p, struct seg_tran *t)
 {
 	uint32_t app = load(&t->app) - 1;
 	uint64_t use;
 
-	if (unlikely(app >= APP_MAX || load_acquire(&t->state) != RECORD_PUBLISHED))
+	if (unlikely(app >= APP_MAX))
 		return false;
 	use = load(&p->apps[app].use);
 	return likely((uint32_t)use != 0 && (uint32_t)(use >> 32) == load(&t->epoch));

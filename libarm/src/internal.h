@@ -46,6 +46,7 @@ struct local {
 	uint32_t number;  /* of the block */
 	uint32_t foreign; /* slot that another thread freed last */
 	struct seg_block *block;
+	struct seg_cell *cell; /* the latest */
 	struct clock clock;
 	uint32_t taken;      /* by a thread */
 	uint32_t first;      /* number of the first of its chunks, plus 1 */
@@ -165,6 +166,7 @@ struct local *local_get(void);
 struct local *local_attached(void);
 
 /* cell.c */
+extern struct seg_cell rt_no_cell;
 struct seg_cell *cell_make(struct process *p, struct local *l, uint32_t tran);
 
 /* slots.c: finds and claims a slot other than the hint. */

@@ -67,6 +67,7 @@ static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 	store(&l->block->owner, owner);
 	l->number = n;
 	l->hint = l->foreign = NONE;
+	l->cell = &rt_no_cell;
 	store_release((uint32_t *)(p->base + p->header->blocks_off) + n, (uint32_t)(at / 64));
 	return true;
 }

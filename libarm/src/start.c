@@ -10,9 +10,9 @@ static int no_room(struct process *p)
 	return -1;
 }
 
-static inline void slot_begin(struct local *l, struct seg_slot *s, uint32_t gen, uint32_t tran)
+static inline void slot_begin(struct seg_slot *s, uint32_t gen, uint32_t tran, uint64_t now)
 {
-	store(&s->start, clock_now(l));
+	store(&s->start, now);
 	store_release(&s->state, slot_word(SLOT_ACTIVE, gen, tran));
 }
 
@@ -58,15 +58,16 @@ __attribute__((noinline)) static int start_with(struct process *p, struct local 
 	h.own = own;
 	if (g.bad)
 		add_local(l, &c->bad_data, 1);
-	slot_begin(l, s, gen, tran);
-	h.time = load(&s->start);
+	h.time = clock_now(l);
+	slot_begin(s, gen, tran, h.time);
 	if (traced)
 		event_write(p, &h, &g);
 	data_answer(&g, own, h.own_len);
 	return (int)h.handle;
 }
 
-static inline int start_in(struct local *l, int id, arm_data_t *data, int size)
+/* A start of any kind. */
+static int start_in(struct local *l, int id, arm_data_t *data, int size)
 {
 	struct process *p = rt_process;
 	uint32_t tran = (uint32_t)id, gen, slot;
@@ -90,11 +91,12 @@ static inline int start_in(struct local *l, int id, arm_data_t *data, int size)
 	s = slot_at(p, slot);
 	store(&s->pair, 0);
 	store(&s->flags, 0);
-	slot_begin(l, s, gen, tran);
+	slot_begin(s, gen, tran, clock_now(l));
 	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }
 
-__attribute__((noinline)) static int start_first(int id, arm_data_t *data, int size)
+/* Whatever the quick way below does not do. */
+__attribute__((noinline)) static int start_any(int id, arm_data_t *data, int size)
 {
 	int err = errno, handle;
 	struct local *l;
@@ -109,11 +111,36 @@ __attribute__((noinline)) static int start_first(int id, arm_data_t *data, int s
 	return handle;
 }
 
+__attribute__((noinline)) static int start_claimed(struct local *l, struct seg_slot *s, uint32_t gen,
+						   uint32_t tran, int handle)
+{
+	slot_begin(s, gen, tran, clock_slow(l));
+	return handle;
+}
+
+/* The quick way: the thread has begun a transaction of this kind before, and its own slot is free. */
 int rtarm_start(int id, arm_data_t *data, int size)
 {
 	struct local *l = rt_me;
+	struct process *p = rt_process;
+	uint32_t tran = (uint32_t)id, slot, gen;
+	struct seg_slot *s;
+	struct seg_tran *t;
+	uint64_t now;
 
-	if (unlikely(l->mode == LOCAL_NONE))
-		return start_first(id, data, size);
-	return start_in(l, id, data, size);
+	if (unlikely(l->mode != LOCAL_OWN || data || size || tran - 1 >= load(&p->trans_known)))
+		return start_any(id, data, size);
+	t = &p->trans[tran - 1];
+	slot = load(&l->hint);
+	if (unlikely(!tran_active(p, t) || load(&t->trace) || slot == NONE || !cell_look(p, l, tran)))
+		return start_any(id, NULL, 0);
+	s = slot_at(p, slot);
+	if (unlikely(!(gen = slot_claim(l, s, tran))))
+		return start_any(id, NULL, 0);
+	store(&s->pair, 0);
+	store(&s->flags, 0);
+	if (unlikely(!clock_quick(l, &now)))
+		return start_claimed(l, s, gen, tran, (int)(gen << HANDLE_SLOT_BITS | slot));
+	slot_begin(s, gen, tran, now);
+	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }

@@ -26,31 +26,20 @@ static inline uint64_t ring_entry(uint64_t d, uint64_t n, uint64_t when)
 	return d >> e | e << 34 | (n >> 4 & 15) << 40 | (when >> 20) << 44;
 }
 
-__attribute__((noinline)) static void raise_max(seg_u64 *max, uint64_t d)
+static inline bool replace(const struct local *l, seg_u64 *at, uint64_t old, uint64_t now)
 {
-	uint64_t old = load(max);
-
-	while (d > old && !cas(max, &old, d))
-		;
-}
-
-__attribute__((noinline)) static void lower_min(seg_u64 *min, uint64_t d)
-{
-	uint64_t old = load(min);
-
-	while (d < old && !cas(min, &old, d))
-		;
+	return likely(l->mode == LOCAL_OWN) ? cas_own(at, old, now) : cas(at, &old, now);
 }
 
 /* In this order: a reader, or the agent after a kill, takes the histogram for the count. */
-static inline void count_good(struct local *l, struct seg_cell *c, uint64_t d, uint64_t when)
+static inline __attribute__((always_inline)) void count_good(struct local *l, struct seg_cell *c, uint64_t d, uint64_t when)
 {
 	uint64_t n;
 
-	if (unlikely(d > load(&c->max)))
-		raise_max(&c->max, d);
-	if (unlikely(d < load(&c->min)))
-		lower_min(&c->min, d);
+	while (unlikely(d > (n = load(&c->max))) && !replace(l, &c->max, n, d))
+		;
+	while (unlikely(d < (n = load(&c->min))) && !replace(l, &c->min, n, d))
+		;
 	add_local(l, &c->sum, d);
 	add_local(l, &c->hist[bucket(d)], 1);
 	n = load(&c->n);
@@ -99,7 +88,8 @@ static int unknown(struct process *p)
 	return -1;
 }
 
-static inline int stop_in(struct local *l, int handle, int status, arm_data_t *data, int size)
+/* A stop of any kind. */
+static int stop_in(struct local *l, int handle, int status, arm_data_t *data, int size)
 {
 	struct process *p = rt_process;
 	uint64_t state, now, d, start;
@@ -137,7 +127,8 @@ static inline int stop_in(struct local *l, int handle, int status, arm_data_t *d
 	return 0;
 }
 
-__attribute__((noinline)) static int stop_first(int handle, int status, arm_data_t *data, int size)
+/* Whatever the quick way below does not do. */
+__attribute__((noinline)) static int stop_any(int handle, int status, arm_data_t *data, int size)
 {
 	int err = errno, answer;
 	struct local *l;
@@ -152,11 +143,26 @@ __attribute__((noinline)) static int stop_first(int handle, int status, arm_data
 	return answer;
 }
 
+/* The quick way: a good transaction, that was begun without data. */
 int rtarm_stop(int handle, int status, arm_data_t *data, int size)
 {
 	struct local *l = rt_me;
+	struct process *p = rt_process;
+	uint64_t state, now, start;
+	struct seg_cell *c;
+	struct seg_slot *s;
 
-	if (unlikely(l->mode == LOCAL_NONE))
-		return stop_first(handle, status, data, size);
-	return stop_in(l, handle, status, data, size);
+	if (unlikely(l->mode != LOCAL_OWN || handle <= 0 || status != ARM_GOOD || data || size))
+		return stop_any(handle, status, data, size);
+	if (unlikely(!(s = slot_running(p, handle, &state)) || load(&s->pair) || load(&s->flags) ||
+		     !(c = cell_look(p, l, (uint32_t)(state >> 32))) || !clock_quick(l, &now)))
+		return stop_any(handle, ARM_GOOD, NULL, 0);
+	start = load(&s->start);
+	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
+		return unknown(p);
+	count_good(l, c, likely(now > start) ? now - start : 0, now);
+	add_local(l, &l->block->ops, 1);
+	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
+	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
+	return 0;
 }
