@@ -12,9 +12,9 @@ type EventInfo struct {
 	Handle   uint32
 	Status   int32
 	Flags    uint32 // the data buffer's
+	Given    byte   // which metrics it had: from the highest bit on, the string's last
 	Duration uint64 // nanoseconds
-	Metrics  [Metrics]uint64
-	Fields   [Metrics][8]byte // the same as they stand in the data buffer
+	Fields   [Metrics][8]byte // the metrics as they stand in the data buffer
 	String   string
 	Parent   []byte // correlators; nil where there are none
 	Own      []byte
@@ -104,8 +104,8 @@ func eventInfo(b record) *EventInfo {
 		String: blanksOff(b[EventString:][:32]), Text: Text(b[EventText:][:min(b.u32(EventTextLen), TextMax)]),
 		Parent: correlator(b[EventParent:][:CorrelatorMax]), Own: correlator(b[EventOwn:][:CorrelatorMax]),
 	}
-	for i := range e.Metrics {
-		e.Metrics[i] = b.u64(EventMetrics + 8*i)
+	e.Given = b[EventFlags+1]
+	for i := range e.Fields {
 		copy(e.Fields[i][:], b[EventMetrics+8*i:])
 	}
 	return e

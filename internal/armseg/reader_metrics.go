@@ -99,7 +99,7 @@ func (p *ProcReader) readMetric(off uint64, i int, was *MetricTotals) (d MetricD
 	}
 	sum, ok := sumDelta(now.Type, was.raw, now.raw)
 	if !ok {
-		return d, false, ErrBack
+		return d, false, badFormat("a metric's sum is %#x", now.raw)
 	}
 	now.Sum = was.Sum + sum
 	if d.Settled {
@@ -111,16 +111,20 @@ func (p *ProcReader) readMetric(off uint64, i int, was *MetricTotals) (d MetricD
 	return d, true, nil
 }
 
-// sumDelta returns what came to a sum. Counters' sums only grow.
+// sumDelta returns what came to a sum. A counter that a program let go back, against the
+// rules, adds nothing. ok is false for what is no number.
 func sumDelta(t uint32, was, now uint64) (delta float64, ok bool) {
 	switch t {
 	case TypeCounter32, TypeCounter64:
-		return float64(now - was), now >= was
+		return float64(max(int64(now-was), 0)), true
 	case TypeGauge32, TypeGauge64:
 		return float64(int64(now - was)), true
 	case TypeCntrDivr32, TypeGaugeDivr32:
 		delta = math.Float64frombits(now) - math.Float64frombits(was)
-		return delta, !math.IsNaN(delta) && !math.IsInf(delta, 0) && (t == TypeGaugeDivr32 || delta >= 0)
+		if t == TypeCntrDivr32 {
+			delta = max(delta, 0)
+		}
+		return delta, !math.IsNaN(delta) && !math.IsInf(delta, 0)
 	}
 	return 0, true
 }

@@ -171,13 +171,15 @@ func (p *ProcReader) TakeUses(f func(app uint32, ahead int32)) error {
 func (p *ProcReader) Running(f func(tran uint32, start int64)) error {
 	return p.guard(func() error {
 		next, _ := p.m.Load32(ProcChunkNext)
-		err := p.follow(&p.chunks, p.head.u64(ProcChunksOff), min(next, p.head.u32(ProcChunkMax)), ChunkLen)
+		if err := p.follow(&p.chunks, p.head.u64(ProcChunksOff), min(next, p.head.u32(ProcChunkMax)), ChunkLen); err != nil {
+			return err
+		}
 		for _, off := range p.chunks {
 			if off != 0 {
 				p.slots(off+ChunkSlots, f)
 			}
 		}
-		return err
+		return nil
 	})
 }
 

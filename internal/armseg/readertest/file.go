@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
 )
 
 // File is a file of either kind. B is its own memory; there are no atomics here, so a
@@ -24,10 +26,10 @@ type File struct {
 	next uint64 // free room
 }
 
-// create makes a file of a user's under a name.
+// create makes a file of a user's that is to have a name; publish gives it that.
 func create(t testing.TB, dir, name string, uid uint32, size int64) *File {
 	t.Helper()
-	path := filepath.Join(dir, name)
+	path := filepath.Join(dir, armseg.NewPrefix+name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o660)
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +43,17 @@ func create(t testing.TB, dir, name string, uid uint32, size int64) *File {
 			t.Fatal(err)
 		}
 	}
-	file := &File{t: t, Path: path, f: f}
+	file := &File{t: t, Path: filepath.Join(dir, name), f: f}
 	file.remap(size)
 	return file
+}
+
+func (f *File) publish() {
+	f.t.Helper()
+	dir, name := filepath.Split(f.Path)
+	if err := os.Rename(filepath.Join(dir, armseg.NewPrefix+name), f.Path); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 func (f *File) remap(size int64) {

@@ -50,6 +50,7 @@ func NewNames(t testing.TB, dir string, uid uint32, nonce uint64) *Names {
 	} {
 		n.Put64(off, v)
 	}
+	n.publish()
 	return n
 }
 

@@ -56,6 +56,7 @@ func NewProc(t testing.TB, dir string, n *Names, pid uint32) *Proc {
 	}
 	p.Text(armseg.ProcName, "program")
 	p.lock(unix.F_WRLCK)
+	p.publish()
 	return p
 }
 

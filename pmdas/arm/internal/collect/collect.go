@@ -4,22 +4,34 @@
 //
 // One goroutine, that of Run, touches the segments. All that it learns from them is
 // copied and checked; what a segment does wrong costs its owner's values only.
+//
+// Counters never go back, also when the collector is started anew: rows are made of what
+// live processes' files hold and of the record of the past, and a process's file goes
+// from the one to the other in a single write. What counts for which row is recorded
+// before anybody sees it.
 package collect
 
 import (
 	"context"
+	"io"
 	"log"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/segdir"
 )
 
 // Options are what a Collector is made with.
 type Options struct {
-	Dir string // of the segments; "" for what the libraries use. Must be there.
-	Log *log.Logger
-	// ReadOnly only looks, for pmdartarm --try, which may run beside the agent: nothing is
-	// written, removed or taken over, neither of the segments nor of the past, whose record
-	// and dead processes' files are read where they are. Dir need not have a past.
-	ReadOnly bool
-	OnEvent  func(*Event) // called by Run's goroutine; must not wait
+	Dir     string // of the segments; "" for what the libraries use. Must be there.
+	Log     *log.Logger
+	OnEvent func(*Event) // called by Run's goroutine; must not wait
 	// OnMissed is told, by Run's goroutine, how many events were overwritten unread.
 	OnMissed func(n uint64)
 	// OnSnapshot is called by Run's goroutine after each new snapshot. It must not wait.
@@ -28,25 +40,175 @@ type Options struct {
 
 // Collector reads a directory of segments. Run's goroutine does; all other methods may
 // be called by any goroutine.
-type Collector struct{}
+type Collector struct {
+	opts Options
+	dir  string
+	host host
+	snap atomic.Pointer[Snapshot]
 
-// New makes a Collector. It reads the record of the past, and waits for the disk.
-func New(c Config, o Options) (*Collector, error) { return &Collector{}, nil }
+	// mu guards what other goroutines ask for.
+	mu     sync.Mutex
+	asked  Config
+	wishes map[string]bool // rows to be traced
+	wished uint64          // counts changes of wishes
 
-// Run looks once per interval, and when a file is published, until the context ends.
-// It returns nil then, having given back all that it held.
-func (c *Collector) Run(ctx context.Context) error { return nil }
+	// The rest is Run's goroutine's alone.
+	conf    Config
+	begun   bool   // the first look is over
+	traced  uint64 // the wishes that were followed
+	mono    int64  // of this look
+	wall    time.Time
+	watch   *segdir.Watch
+	listed  int64 // when the directory was listed, 0 for never
+	changed bool  // it has changed since
+	looks   uint64
+	users   map[uint32]*account
+	order   []*account
+	procs   int
+	refused map[string]refusal
+	folded  map[string]uint64 // files that are in the record of the past, but could not be removed
+	rows    rows
+	past    past
+	windows windows
+	health  Health
+	seq     uint64
+	grown   uint64
+}
+
+// host is what a test replaces: the clocks, and the point of each step at which the
+// process might be killed.
+type host struct {
+	now   func() (mono int64, wall time.Time)
+	alive func(*armseg.ProcInfo) bool
+	step  func(name string)
+}
+
+// New makes a Collector. It reads the record of the past, and waits for the disk. A
+// record that is damaged is no error.
+func New(c Config, o Options) (*Collector, error) {
+	return newCollector(c, o, host{now: clocks, alive: processes().alive, step: func(string) {}})
+}
+
+func newCollector(c Config, o Options, h host) (*Collector, error) {
+	if o.Dir == "" {
+		o.Dir = os.Getenv(armseg.DirEnv)
+	}
+	if o.Dir == "" {
+		o.Dir = armseg.DefaultDir
+	}
+	if o.Log == nil {
+		o.Log = log.New(io.Discard, "", 0)
+	}
+	c = c.filled()
+	col := &Collector{
+		opts: o, dir: o.Dir, host: h, asked: c, conf: c,
+		wishes: make(map[string]bool), users: make(map[uint32]*account),
+		refused: make(map[string]refusal), folded: make(map[string]uint64),
+	}
+	col.rows.init(c.UsersApart)
+	col.mono, col.wall = h.now()
+	if err := col.past.open(col, filepath.Join(o.Dir, armseg.PastDir)); err != nil {
+		return nil, err
+	}
+	col.windows.set(c, col.mono)
+	col.publish()
+	return col, nil
+}
+
+// Run looks once per interval, and at the directory when a file is published, until the
+// context ends. It returns nil then, having given back all that it held.
+func (c *Collector) Run(ctx context.Context) error {
+	defer c.close()
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		var published <-chan struct{}
+		if c.watch != nil {
+			published = c.watch.C
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			c.look()
+			tick.Reset(c.conf.Interval)
+		case _, ok := <-published:
+			c.wake(ok)
+		}
+	}
+}
+
+// wake opens what is new in the directory, without reading it all.
+func (c *Collector) wake(watching bool) {
+	if !watching {
+		_ = c.watch.Close() // it has ended by itself
+		c.watch = nil
+	}
+	c.changed = true
+	if now, _ := c.host.now(); now-c.listed >= minList {
+		c.mono, c.wall = c.host.now()
+		c.scan()
+	}
+}
+
+func (c *Collector) close() {
+	if c.watch != nil {
+		_ = c.watch.Close() // nothing can be done about it
+		c.watch = nil
+	}
+	for _, u := range c.users {
+		for _, p := range u.procs {
+			p.r.Close()
+		}
+		for _, n := range u.names {
+			n.r.Close()
+		}
+	}
+	clear(c.users)
+}
 
 // Snapshot returns the latest. It never waits, and is never nil.
-func (c *Collector) Snapshot() *Snapshot { return nil }
+func (c *Collector) Snapshot() *Snapshot { return c.snap.Load() }
 
 // Configure changes the configuration from the next look on.
-func (c *Collector) Configure(conf Config) {}
+func (c *Collector) Configure(conf Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = conf.filled()
+}
 
 // Trace asks that all instances of a transaction be traced, or no longer. name is that
 // of its row. The wish lasts as long as the Collector, also for transactions that are
 // not there yet.
-func (c *Collector) Trace(name string, on bool) {}
+func (c *Collector) Trace(name string, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wishes[name] == on {
+		return
+	}
+	c.wished++
+	if on {
+		c.wishes[name] = true
+	} else {
+		delete(c.wishes, name)
+	}
+}
 
 // Traced returns the names of what is asked to be traced, sorted.
-func (c *Collector) Traced() []string { return nil }
+func (c *Collector) Traced() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.wishes))
+}
+
+// fail notes an error of the directory or of the record of the past.
+func (c *Collector) fail(err error) {
+	if err == nil {
+		return
+	}
+	c.health.Errors++
+	if text := err.Error(); text != c.health.LastError {
+		c.health.LastError = text
+		c.opts.Log.Print(text)
+	}
+}

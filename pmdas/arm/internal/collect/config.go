@@ -35,3 +35,31 @@ func DefaultConfig() Config {
 		MaxFiles: 20000, MaxUserFiles: 5000, MaxUserBytes: 16 << 30,
 	}
 }
+
+// filled returns the configuration with defaults and bounds applied.
+func (c Config) filled() Config {
+	d := DefaultConfig()
+	c.Interval = min(max(or(c.Interval, d.Interval), 100*time.Millisecond), time.Hour)
+	if c.Weight < 0 || c.Weight > 1 || c.Weight != c.Weight {
+		c.Weight = d.Weight
+	}
+	c.Timeout = max(c.Timeout, 0)
+	c.Window = min(max(or(c.Window, d.Window), time.Second), 24*time.Hour)
+	c.Buffers = min(max(or(c.Buffers, d.Buffers), 1), 60)
+	for _, v := range []struct{ have, none *int }{
+		{&c.MaxPerApplication, &d.MaxPerApplication}, {&c.MaxTransactions, &d.MaxTransactions},
+		{&c.MaxApplications, &d.MaxApplications}, {&c.MaxPairs, &d.MaxPairs},
+		{&c.MaxFiles, &d.MaxFiles}, {&c.MaxUserFiles, &d.MaxUserFiles},
+	} {
+		*v.have = or(*v.have, *v.none)
+	}
+	c.MaxUserBytes = or(c.MaxUserBytes, d.MaxUserBytes)
+	return c
+}
+
+func or[T int | int64 | time.Duration](v, none T) T {
+	if v <= 0 {
+		return none
+	}
+	return v
+}

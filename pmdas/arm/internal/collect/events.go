@@ -1,0 +1,74 @@
+package collect
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// readEvents hands out what was traced.
+func (c *Collector) readEvents(p *proc) error {
+	missed, err := p.r.Events(func(e *armseg.EventInfo) {
+		t := c.tran(p.n, e.Tran)
+		if t == nil {
+			return
+		}
+		c.health.Events++
+		if c.opts.OnEvent != nil {
+			c.opts.OnEvent(c.event(p, t, e))
+		}
+	})
+	c.health.EventsLost += missed
+	if missed > 0 && c.opts.OnMissed != nil {
+		c.opts.OnMissed(missed)
+	}
+	return err
+}
+
+func (c *Collector) event(p *proc, t *tran, e *armseg.EventInfo) *Event {
+	return &Event{
+		Name: t.row.Name, Tran: t.row.i, Kind: int(e.Kind),
+		Time: c.wall.Add(time.Duration(e.Time - c.mono)),
+		UID:  p.u.uid, PID: p.r.PID, Program: p.r.Name,
+		Handle: e.Handle, Class: e.Tran, Status: e.Status, Flags: e.Flags, Duration: time.Duration(e.Duration),
+		Metrics: eventMetrics(p.n, e), String: e.String, Text: e.Text, Parent: e.Parent, Own: e.Own,
+	}
+}
+
+// eventMetrics returns those that the event's data buffer had.
+func eventMetrics(n *names, e *armseg.EventInfo) (list []EventMetric) {
+	given := e.Given
+	if given == 0 {
+		return nil
+	}
+	descs, _, _ := n.r.Descs(e.Tran) // without any, they have but numbers
+	for i := range e.Fields {
+		if given&(0x80>>i) == 0 {
+			continue
+		}
+		m := EventMetric{Label: descs[i].Name, Type: descs[i].Type, Raw: rawOf(descs[i].Type, e.Fields[i][:])}
+		if m.Label == "" {
+			m.Label = fmt.Sprintf("metric%d", i+1)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// rawOf reads a field of a data buffer: eight bytes as one integer or as two.
+func rawOf(typ uint32, b []byte) uint64 {
+	v := binary.NativeEndian.Uint64(b)
+	switch typ {
+	case armseg.TypeCounter64, armseg.TypeGauge64, armseg.TypeNumericID64:
+		return v
+	case armseg.TypeString8:
+		return binary.LittleEndian.Uint64(b)
+	}
+	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
+		v = bits.RotateLeft64(v, 32)
+	}
+	return v
+}

@@ -1,0 +1,130 @@
+package collect
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// Taking over a process that has ended, or whose file is of no more use, goes in steps:
+//
+//	its last counts go to the rows, and an entry is made of all that it has counted;
+//	the entry is added to the record of the past, in one write;
+//	what the process used is given back;
+//	its file is removed.
+//
+// Killed before the write, the next collector finds the file and begins again. Killed
+// after it, the next one finds the entry, and only gives back and removes.
+
+// settleProc makes the entry of a process of which all has been read.
+func (c *Collector) settleProc(p *proc) {
+	p.stage = stageRead
+	e := &pastEntry{File: p.file, Inode: p.inode}
+	trans := make(map[*tranRow]*pastTran)
+	of := func(id uint32) *pastTran {
+		t := c.tran(p.n, id)
+		if t == nil {
+			return nil
+		}
+		if trans[t.row] == nil {
+			trans[t.row] = c.rows.pastTran(t.row)
+		}
+		return trans[t.row]
+	}
+	p.r.Totals(func(id uint32, t *armseg.Totals, mets *[MaxMetrics]armseg.MetricTotals) {
+		to := of(id)
+		if to == nil {
+			return
+		}
+		to.add(t)
+		if mets == nil {
+			return
+		}
+		for i, m := range at(p.n.trans, id).rowsOf() {
+			if m != nil && mets[i].Count > 0 {
+				to.addMetric(m, &mets[i])
+			}
+		}
+	})
+	for id, n := range p.abandoned {
+		if to := of(id); to != nil {
+			to.Abandoned += n
+		}
+	}
+	p.r.PairTotals(func(i int, t armseg.PairTotals) {
+		if i < len(p.pairs) && p.pairs[i] != nil {
+			e.Pairs = append(e.Pairs, pastPair{Name: p.pairs[i].Name, PairTotals: t})
+		}
+	})
+	for _, row := range slices.SortedFunc(maps.Keys(trans), func(a, b *tranRow) int { return a.i - b.i }) {
+		e.Trans = append(e.Trans, *trans[row])
+	}
+	p.entry = e
+}
+
+// rowsOf returns the rows of a transaction's metrics.
+func (t tran) rowsOf() (mets [MaxMetrics]*metricRow) {
+	if t.mets != nil {
+		mets = *t.mets
+	}
+	return mets
+}
+
+// fold does what is left to do of a process that was read for the last time.
+func (c *Collector) fold(p *proc) {
+	if p.stage == stageRead {
+		// The choices that its rows depend on come first.
+		if !c.past.saveRows(c) || !c.past.add(c, p.u.uid, p.entry) {
+			return // and again at the next look
+		}
+		p.stage, p.entry = stagePast, nil
+		c.host.step("fold: recorded")
+	}
+	if p.dead {
+		c.release(p.r, p.n)
+	}
+	c.host.step("fold: released")
+	if !p.vanished && p.r.Is(c.path(p.file)) {
+		if err := unix.Unlink(c.path(p.file)); err != nil {
+			c.fail(err)
+			c.folded[p.file] = p.inode
+		}
+	}
+	c.host.step("fold: removed")
+	_ = p.r.Close() // nothing of it is needed
+	p.r = nil
+	p.n.procs--
+	p.n.idle = c.mono
+	c.procs--
+	c.health.Folds++
+}
+
+// release gives back what a dead process used.
+func (c *Collector) release(r *armseg.ProcReader, n *names) {
+	_ = r.TakeUses(func(app uint32, ahead int32) { // what is cut off uses nothing
+		c.host.step("fold: a use taken")
+		_ = n.r.Release(app, uint32(ahead))
+	})
+}
+
+// removeFolded removes a file that is in the record of the past already.
+func (c *Collector) removeFolded(f *entry) {
+	r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes})
+	if err == nil {
+		p := &proc{r: r}
+		if n := c.account(f.uid).find(r.Nonce); n != nil {
+			if dead, err := c.dead(p); err == nil && dead {
+				c.release(r, n)
+			}
+		}
+		_ = r.Close() // nothing of it is needed
+	}
+	if err := unix.Unlink(c.path(f.name)); err != nil {
+		c.fail(err)
+		return
+	}
+	delete(c.folded, f.name)
+}

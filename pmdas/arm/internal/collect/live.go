@@ -1,0 +1,65 @@
+package collect
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// clocks returns CLOCK_MONOTONIC, by which the libraries measure, and the time of day.
+func clocks() (mono int64, wall time.Time) {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // there is always one
+	return ts.Nano(), time.Now()
+}
+
+// namespace is the pid namespace that /proc shows processes of.
+type namespace struct {
+	inode uint64
+}
+
+func processes() namespace {
+	st, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return namespace{}
+	}
+	return namespace{st.Sys().(*syscall.Stat_t).Ino}
+}
+
+// alive reports whether a process with this pid and start is there. In another namespace
+// pids say nothing.
+func (n namespace) alive(p *armseg.ProcInfo) bool {
+	if n.inode == 0 || p.PIDNS != n.inode {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	if err != nil {
+		return false
+	}
+	// The name may have blanks and parentheses in it. The start is the 22nd field, the
+	// 20th behind the name; the first is the state (proc(5)).
+	_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+	fields := bytes.Fields(rest)
+	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return false
+	}
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	return err == nil && start == p.Start
+}
+
+// dead reports whether a process has ended: its lock is free, and it has said so or is
+// not to be found.
+func (c *Collector) dead(p *proc) (bool, error) {
+	locked, retired, err := p.r.Alive()
+	if err != nil || locked {
+		return false, err
+	}
+	return retired || !c.host.alive(&p.r.ProcInfo), nil
+}

@@ -1,0 +1,177 @@
+package collect
+
+import (
+	"errors"
+	"os/user"
+	"strconv"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// maxNames is how many files of names of one user are read, those included that were
+// removed while processes used them.
+const maxNames = 8
+
+// account is what belongs to a user.
+type account struct {
+	uid   uint32
+	name  string // login name or number
+	names []*names
+	procs []*proc
+}
+
+// names is a user's file of names.
+type names struct {
+	r       *armseg.NamesReader
+	u       *account
+	file    string
+	apps    []*appRow // by id less 1; nil where there is none
+	trans   []tran
+	procs   int
+	idle    int64 // since when nobody uses it
+	inode   uint64
+	unused  bool   // its applications' use was looked after since
+	bad     bool   // it was cut off
+	updated uint64 // the look of the last extra update
+	gone    bool   // it has no name in the directory any more
+}
+
+// tran is a transaction of a user.
+type tran struct {
+	row  *tranRow
+	mets *[MaxMetrics]*metricRow // nil until there are any
+}
+
+func (c *Collector) account(uid uint32) *account {
+	u := c.users[uid]
+	if u == nil {
+		u = &account{uid: uid, name: loginName(uid)}
+		c.users[uid] = u
+		c.order = append(c.order, u)
+	}
+	return u
+}
+
+func loginName(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return armseg.Text([]byte(u.Username))
+	}
+	return id
+}
+
+// find returns the file of names with a nonce, nil for none.
+func (u *account) find(nonce uint64) *names {
+	for _, n := range u.names {
+		if n.r.Nonce == nonce {
+			return n
+		}
+	}
+	return nil
+}
+
+var errMany = errors.New("one file too many")
+
+// openNames takes a file of names in.
+func (c *Collector) openNames(f *entry) error {
+	u := c.account(f.uid)
+	for _, n := range u.names {
+		if !n.gone && n.inode == f.inode {
+			return nil
+		}
+	}
+	if len(u.names) >= maxNames {
+		return errMany
+	}
+	r, err := armseg.OpenNames(c.path(f.name), f.uid)
+	if err != nil {
+		return err
+	}
+	n := &names{r: r, u: u, file: f.name, inode: f.inode, idle: c.mono}
+	if u.find(r.Nonce) != nil {
+		r.Close()
+		return errMany
+	}
+	u.names = append(u.names, n)
+	if state, _ := r.State(); state == armseg.StateRetired {
+		c.retire(n) // it was being removed when this program ended
+	}
+	return c.update(n)
+}
+
+// update takes in what a user's programs have named since the last time.
+func (c *Collector) update(n *names) error {
+	return n.r.Update(
+		func(id uint32, a *armseg.App) {
+			n.apps = put(n.apps, id, c.rows.appOf(&c.conf, n.u.name, a.Key, a.Descr))
+		},
+		func(id uint32, t *armseg.TranInfo) {
+			if a := at(n.apps, t.App); a != nil {
+				row := c.rows.tranOf(&c.conf, a, t.Key, t.Descr)
+				n.trans = put(n.trans, id, tran{row: row})
+				_ = n.r.SetTrace(id, row.Traced) // what is cut off is found at the next look
+			}
+		})
+}
+
+// put stores v for an id, at returns what is stored.
+func put[T any](list []T, id uint32, v T) []T {
+	for uint32(len(list)) < id {
+		var none T
+		list = append(list, none)
+	}
+	list[id-1] = v
+	return list
+}
+
+func at[T any](list []T, id uint32) (v T) {
+	if id == 0 || uint64(id) > uint64(len(list)) {
+		return v
+	}
+	return list[id-1]
+}
+
+// tran returns what an id stands for; its row is nil for one that is not there. It may
+// have come just now.
+func (c *Collector) tran(n *names, id uint32) *tran {
+	if uint64(id) > uint64(len(n.trans)) && n.updated != c.looks {
+		n.updated = c.looks
+		_ = c.update(n) // what is cut off is found at the next look
+	}
+	if id == 0 || uint64(id) > uint64(len(n.trans)) {
+		return nil
+	}
+	if t := &n.trans[id-1]; t.row != nil {
+		return t
+	}
+	return nil
+}
+
+// followWishes sets and clears what asks for traces.
+func (c *Collector) followWishes() {
+	c.mu.Lock()
+	same := c.traced == c.wished
+	c.traced = c.wished
+	wished := make(map[string]bool, len(c.wishes))
+	for name := range c.wishes {
+		wished[name] = true
+	}
+	c.mu.Unlock()
+	if same && !c.rows.grown {
+		return
+	}
+	for _, t := range c.rows.trans {
+		if t.Traced != wished[t.Name] {
+			t.Traced, t.dirty = !t.Traced, true
+		}
+	}
+	for _, u := range c.order {
+		for _, n := range u.names {
+			for i := range n.trans {
+				if t := n.trans[i].row; t != nil {
+					_ = n.r.SetTrace(uint32(i+1), t.Traced)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package collect
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// Ours in correlators (docs/arm-segment.md).
+const vendor = 41377
+
+// Formats of addresses in correlators (ARM 2.0 guide, appendix).
+const (
+	addrIPv4     = 1
+	addrIPv4Port = 2
+	addrIPv6     = 3
+	addrIPv6Port = 4
+)
+
+// countPair adds what came to a pair.
+func (c *Collector) countPair(p *proc, i int, k *armseg.PairKey, added armseg.PairTotals) {
+	for len(p.pairs) <= i {
+		p.pairs = append(p.pairs, nil)
+	}
+	if p.pairs[i] == nil {
+		child := c.tran(p.n, k.Tran)
+		if child == nil {
+			return
+		}
+		parent, label := c.parent(p, k)
+		p.pairs[i] = c.rows.pairOf(&c.conf, parent, label, child.row)
+	}
+	p.pairs[i].add(&added)
+}
+
+func (r *pairRow) add(t *armseg.PairTotals) {
+	r.dirty = true
+	r.Count += t.Count
+	r.GoodNS += t.GoodNS
+	r.Aborted += t.Aborted
+	r.Failed += t.Failed
+}
+
+// parent returns the row that a parent's correlator stands for, if it is of this host,
+// else what to call it.
+func (c *Collector) parent(p *proc, k *armseg.PairKey) (row *tranRow, label string) {
+	if k.Vendor == vendor {
+		// The same user first: correlators have but 16 bits of the user's id.
+		if t := c.ours(p.u, k); t != nil {
+			return t, ""
+		}
+		for _, u := range c.order {
+			if t := c.ours(u, k); t != nil {
+				return t, ""
+			}
+		}
+	}
+	return nil, fmt.Sprintf("%d:%s:%d", k.Vendor, address(k.AddrFormat, k.Address), k.Class)
+}
+
+// ours returns a user's transaction, if the correlator can be that user's.
+func (c *Collector) ours(u *account, k *armseg.PairKey) *tranRow {
+	if uint16(u.uid) != k.Instance {
+		return nil
+	}
+	for i := len(u.names) - 1; i >= 0; i-- { // the latest first
+		n := u.names[i]
+		if n.r.AddrFormat == k.AddrFormat && string(n.r.Address) == k.Address {
+			if t := c.tran(n, k.Class); t != nil {
+				return t.row
+			}
+		}
+	}
+	return nil
+}
+
+// address is for people.
+func address(format uint16, b string) string {
+	raw := []byte(b)
+	switch {
+	case format == addrIPv4 && len(raw) == 4, format == addrIPv6 && len(raw) == 16:
+		ip, _ := netip.AddrFromSlice(raw)
+		return ip.String()
+	case format == addrIPv4Port && len(raw) == 6, format == addrIPv6Port && len(raw) == 18:
+		n := len(raw) - 2
+		ip, _ := netip.AddrFromSlice(raw[:n])
+		return netip.AddrPortFrom(ip, uint16(raw[n])<<8|uint16(raw[n+1])).String()
+	}
+	return hex.EncodeToString(raw)
+}

@@ -1,0 +1,262 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// past is the record of what processes had counted that have ended: a log for each user,
+// and one of which names have rows of their own. Entries are added in one write each.
+// A log that has grown is written anew as a single entry, and renamed.
+type past struct {
+	dir  string
+	rows logFile
+	logs map[uint32]*userLog
+}
+
+type userLog struct {
+	logFile
+	least int64 // how long it was when it was written anew
+}
+
+const (
+	logSuffix  = ".log"
+	rowsLog    = "rows" + logSuffix
+	compactMin = 1 << 20 // bytes that a log may grow by, and as much as it had
+)
+
+// pastEntry is what one process had counted, or several.
+type pastEntry struct {
+	File  string     `json:"file,omitempty"`
+	Inode uint64     `json:"inode,omitempty"`
+	Files []pastFile `json:"files,omitempty"` // of several: those that are still there
+	Trans []pastTran `json:"trans,omitempty"`
+	Pairs []pastPair `json:"pairs,omitempty"`
+}
+
+type pastFile struct {
+	File  string `json:"file"`
+	Inode uint64 `json:"inode"`
+}
+
+// pastTran is a transaction. An empty application is what was over a limit.
+type pastTran struct {
+	App      string `json:"app"`
+	AppDescr string `json:"appdescr,omitempty"`
+	Tran     string `json:"tran"`
+	Descr    string `json:"descr,omitempty"`
+	armseg.Totals
+	Abandoned uint64       `json:"abandoned,omitempty"`
+	Avg       float64      `json:"avg,omitempty"`
+	Last      uint64       `json:"last,omitempty"`
+	LastAt    int64        `json:"lastat,omitempty"`
+	Metrics   []pastMetric `json:"metrics,omitempty"`
+}
+
+type pastMetric struct {
+	Label string `json:"label"`
+	armseg.MetricTotals
+}
+
+type pastPair struct {
+	Name string `json:"name"`
+	armseg.PairTotals
+}
+
+// rowsHead is the first line of the record of rows.
+type rowsHead struct {
+	Apart bool `json:"apart"`
+}
+
+// open reads the record, and makes rows of it.
+func (p *past) open(c *Collector, dir string) error {
+	p.dir, p.logs = dir, make(map[uint32]*userLog)
+	if err := makeOwn(dir); err != nil {
+		return err
+	}
+	p.rows.path = filepath.Join(dir, rowsLog)
+	if err := p.openRows(c); err != nil {
+		return err
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		name, ok := strings.CutSuffix(f.Name(), logSuffix)
+		if strings.HasSuffix(f.Name(), newSuffix) {
+			_ = os.Remove(filepath.Join(dir, f.Name())) // it is written over otherwise
+			continue
+		}
+		uid, err := strconv.ParseUint(name, 10, 32)
+		if !ok || err != nil {
+			continue
+		}
+		if err := p.openUser(c, uint32(uid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeOwn makes a directory that only this user can write in. Anybody may have put
+// something else in its place before; that is set aside.
+func makeOwn(dir string) error {
+	info, err := os.Lstat(dir)
+	if err == nil && !(info.IsDir() && info.Mode().Perm()&0o022 == 0 && owner(info) == uint32(os.Geteuid())) {
+		if err := os.Rename(dir, fmt.Sprintf("%s.not-ours-%d", dir, inode(info))); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o755)
+}
+
+// openRows makes the rows of earlier collectors. Rows that were named by another rule
+// are not wanted.
+func (p *past) openRows(c *Collector) error {
+	first, other := true, false
+	damaged, err := p.rows.read(func(line []byte) error {
+		if first {
+			first = false
+			var h rowsHead
+			if err := unmarshal(line, &h); err != nil {
+				return err
+			}
+			other = h.Apart != c.rows.apart
+			return nil
+		}
+		var list []choice
+		if err := unmarshal(line, &list); err != nil {
+			return err
+		}
+		for _, ch := range list {
+			if !other {
+				c.rows.restore(ch)
+			}
+		}
+		return nil
+	})
+	c.damaged(p.rows.path, damaged)
+	switch {
+	case err != nil:
+		return err
+	case other || first:
+		return p.rows.replace(rowsHead{c.rows.apart})
+	case damaged > 0:
+		return p.rows.replace(rowsHead{c.rows.apart}, c.rows.choices())
+	}
+	return nil
+}
+
+// damaged notes that lines of a log were set aside.
+func (c *Collector) damaged(path string, n int) {
+	if n > 0 {
+		c.health.Damaged += uint64(n)
+		c.fail(fmt.Errorf("%s: %d damaged lines, set aside in %s", path, n, path+asideSuffix))
+	}
+}
+
+// saveRows records what was decided about new names; false says that it could not.
+func (p *past) saveRows(c *Collector) bool {
+	if len(c.rows.unsaved) == 0 {
+		return true
+	}
+	if err := p.rows.add(c.rows.unsaved); err != nil {
+		c.fail(err)
+		return false
+	}
+	c.rows.unsaved = nil
+	c.host.step("rows: recorded")
+	return true
+}
+
+func (p *past) log(uid uint32) *userLog {
+	l := p.logs[uid]
+	if l == nil {
+		l = &userLog{logFile: logFile{path: filepath.Join(p.dir, strconv.FormatUint(uint64(uid), 10)+logSuffix)}}
+		p.logs[uid] = l
+	}
+	return l
+}
+
+// openUser makes rows of what a user's processes had counted.
+func (p *past) openUser(c *Collector, uid uint32) error {
+	l := p.log(uid)
+	entries, damaged, err := l.entries()
+	c.damaged(l.path, damaged)
+	if err != nil {
+		return err
+	}
+	user := loginName(uid)
+	for _, e := range entries {
+		c.recall(user, e)
+		for _, f := range e.files() {
+			c.folded[f.File] = f.Inode
+		}
+	}
+	if len(entries) > 1 || damaged > 0 {
+		return p.compact(c, l, entries)
+	}
+	l.least = l.size
+	return nil
+}
+
+// add records an entry; false says that it could not.
+func (p *past) add(c *Collector, uid uint32, e *pastEntry) bool {
+	if len(e.Trans) == 0 && len(e.Pairs) == 0 {
+		return true // it has counted nothing
+	}
+	l := p.log(uid)
+	if err := l.logFile.add(e); err != nil {
+		c.fail(err)
+		return false
+	}
+	if l.size > 2*l.least+compactMin {
+		entries, damaged, err := l.entries()
+		c.damaged(l.path, damaged)
+		if err == nil {
+			err = p.compact(c, l, entries)
+		}
+		c.fail(err)
+	}
+	return true
+}
+
+// compact writes a log anew. The files that are still there stay noted.
+func (p *past) compact(c *Collector, l *userLog, entries []*pastEntry) error {
+	sum := new(pastEntry)
+	m := merger{to: sum, trans: make(map[[2]string]*pastTran), pairs: make(map[string]*pastPair)}
+	for _, e := range entries {
+		for _, f := range e.files() {
+			if c.isThere(f) {
+				sum.Files = append(sum.Files, f)
+			}
+		}
+		m.add(e)
+	}
+	m.finish()
+	if err := l.replace(sum); err != nil {
+		return err
+	}
+	l.least = l.size
+	c.host.step("past: written anew")
+	return nil
+}
+
+// isThere reports whether a file that is recorded is still in the directory.
+func (c *Collector) isThere(f pastFile) bool {
+	info, err := os.Lstat(c.path(f.File))
+	return err == nil && inode(info) == f.Inode
+}
+
+func (e *pastEntry) files() []pastFile {
+	if e.File != "" {
+		return append(e.Files, pastFile{e.File, e.Inode})
+	}
+	return e.Files
+}

@@ -1,0 +1,334 @@
+package collect
+
+import (
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// other is the name of the rows that take what is over a limit.
+const other = "other"
+
+// rows are the tables of what is exported. A row, once made, stays, and what once went
+// to an other row goes there for ever: choices of both kinds are recorded.
+type rows struct {
+	apart bool
+	trans []*tranRow
+	apps  []*appRow
+	pairs []*pairRow
+	mets  []*metricRow
+
+	tran map[string]*tranRow
+	app  map[string]*appRow
+	pair map[string]*pairRow
+	met  map[string]*metricRow
+
+	own     [kinds]int             // rows that count against a limit
+	over    [kinds]map[string]bool // names that were over one
+	ever    [kinds]bool            // more names were over than are remembered
+	unsaved []choice
+	grown   bool // since the last look
+
+	settling []*tranRow // whose averages must be brought up to date
+	active   []*tranRow // with something running, as of this look
+	were     []*tranRow // as of the one before
+}
+
+// kind tells the tables with limits apart.
+type kind int
+
+const (
+	kindApp kind = iota
+	kindTran
+	kindPair
+	kinds
+)
+
+// maxOver is how many names that are over a limit are remembered. After that all new
+// ones of the kind are over it.
+const maxOver = 65536
+
+// choice is a line in the record of rows.
+type choice struct {
+	Kind kind   `json:"k"`
+	Name string `json:"n,omitempty"`
+	Over bool   `json:"o,omitempty"` // with no name: so is all that is new
+}
+
+type appRow struct {
+	App
+	i     int
+	dirty bool
+	key   string // its name without the user; empty for the row of what is over
+	own   int    // of its transactions, those that count against the limit
+
+	// As counted by the present look.
+	users, processes int
+	used             bool
+	lastUser         *account
+}
+
+type tranRow struct {
+	Tran
+	i     int
+	dirty bool
+	over  bool // takes what others are over
+
+	average average
+	win     window
+	mets    []*metricRow
+	running int
+	oldest  int64
+
+	settling bool // in rows.settling
+	ranged   bool // there is a shortest and a longest
+}
+
+type pairRow struct {
+	Pair
+	i     int
+	dirty bool
+}
+
+type metricRow struct {
+	Metric
+	i      int
+	dirty  bool
+	total  float64 // of all values of a gauge
+	ranged bool    // there is a least and a greatest
+}
+
+func (r *rows) init(apart bool) {
+	r.apart = apart
+	r.tran, r.app = make(map[string]*tranRow), make(map[string]*appRow)
+	r.pair, r.met = make(map[string]*pairRow), make(map[string]*metricRow)
+	for k := range r.over {
+		r.over[k] = make(map[string]bool)
+	}
+}
+
+// full decides whether a new name has a row of its own, and records it. limited tells
+// that it would be one too many.
+func (r *rows) full(k kind, name string, limited bool) bool {
+	switch {
+	case r.over[k][name]:
+		return true
+	case !limited && !r.ever[k]:
+		r.own[k]++
+		r.unsaved = append(r.unsaved, choice{Kind: k, Name: name})
+		return false
+	case len(r.over[k]) < maxOver:
+		r.over[k][name] = true
+		r.unsaved = append(r.unsaved, choice{Kind: k, Name: name, Over: true})
+	case !r.ever[k]:
+		r.ever[k] = true
+		r.unsaved = append(r.unsaved, choice{Kind: k, Over: true})
+	}
+	return true
+}
+
+// restore makes a choice again that was recorded.
+func (r *rows) restore(c choice) {
+	switch {
+	case c.Kind < 0 || c.Kind >= kinds:
+	case c.Name == "":
+		r.ever[c.Kind] = true
+	case c.Over:
+		r.over[c.Kind][c.Name] = true
+	case c.Kind == kindApp:
+		r.own[kindApp]++
+		r.addApp(c.Name)
+	case c.Kind == kindTran:
+		app, key, ok := strings.Cut(c.Name, "/")
+		if a := r.app[app]; ok && a != nil {
+			r.own[kindTran]++
+			a.own++
+			r.addTran(a, key)
+		}
+	case c.Kind == kindPair:
+		parent, child := r.split(c.Name)
+		r.own[kindPair]++
+		r.addPair(c.Name, parent, child)
+	}
+}
+
+// split returns the places of the two that a pair's name tells. Both parts may have the
+// sign between them as a part of their own names.
+func (r *rows) split(name string) (parent, child int) {
+	for i, b := range []byte(name) {
+		if b == '>' {
+			if child = r.place(name[i+1:]); child >= 0 {
+				return r.place(name[:i]), child
+			}
+		}
+	}
+	return -1, -1
+}
+
+// place returns where a transaction's row is, -1 for none.
+func (r *rows) place(name string) int {
+	if t := r.tran[name]; t != nil {
+		return t.i
+	}
+	return -1
+}
+
+// appOf returns the row of a user's application.
+func (r *rows) appOf(conf *Config, user, key, descr string) *appRow {
+	name := key
+	if r.apart {
+		name = user + ":" + key
+	}
+	a := r.app[name]
+	if a == nil && name != other && r.full(kindApp, name, r.own[kindApp] >= conf.MaxApplications) {
+		return r.otherApp()
+	}
+	if a == nil {
+		a = r.addApp(name)
+	}
+	if a.key == "" && name != other {
+		a.key = key
+	}
+	if a.Descr == "" && descr != "" {
+		a.Descr, a.dirty = descr, true
+	}
+	if r.apart && a.User == "" {
+		a.User, a.dirty = user, true
+	}
+	return a
+}
+
+func (r *rows) otherApp() *appRow {
+	if a := r.app[other]; a != nil {
+		return a
+	}
+	return r.addApp(other)
+}
+
+func (r *rows) addApp(name string) *appRow {
+	if a := r.app[name]; a != nil {
+		return a
+	}
+	a := &appRow{App: App{Name: name}, i: len(r.apps), dirty: true}
+	r.app[name] = a
+	r.apps = append(r.apps, a)
+	r.grown = true
+	return a
+}
+
+// tranOf returns the row of a transaction of an application.
+func (r *rows) tranOf(conf *Config, a *appRow, key, descr string) *tranRow {
+	if a.Name == other {
+		return r.otherTran(a)
+	}
+	name := a.Name + "/" + key
+	t := r.tran[name]
+	if t == nil && key != other {
+		if r.full(kindTran, name, a.own >= conf.MaxPerApplication || r.own[kindTran] >= conf.MaxTransactions) {
+			return r.otherTran(a)
+		}
+		a.own++
+	}
+	if t == nil {
+		t = r.addTran(a, key)
+	}
+	if t.Descr == "" && descr != "" && !t.over {
+		t.Descr, t.dirty = descr, true
+	}
+	return t
+}
+
+// otherTran returns the row of what is over in an application.
+func (r *rows) otherTran(a *appRow) *tranRow {
+	t := r.addTran(a, other)
+	t.over = true
+	return t
+}
+
+func (r *rows) addTran(a *appRow, key string) *tranRow {
+	name := a.Name + "/" + key
+	if t := r.tran[name]; t != nil {
+		return t
+	}
+	t := &tranRow{Tran: Tran{Name: name, App: a.i, Key: key, User: a.User}, i: len(r.trans), dirty: true}
+	r.tran[name] = t
+	r.trans = append(r.trans, t)
+	a.Trans++
+	a.dirty, r.grown = true, true
+	return t
+}
+
+// pairOf returns the row of a pair. parent is nil for one that is elsewhere, which label
+// names then.
+func (r *rows) pairOf(conf *Config, parent *tranRow, label string, child *tranRow) *pairRow {
+	place := -1
+	if parent != nil {
+		label, place = parent.Name, parent.i
+	}
+	name := label + ">" + child.Name
+	if p := r.pair[name]; p != nil {
+		return p
+	}
+	if r.full(kindPair, name, r.own[kindPair] >= conf.MaxPairs) {
+		return r.addPair(other+">"+other, -1, -1)
+	}
+	return r.addPair(name, place, child.i)
+}
+
+func (r *rows) addPair(name string, parent, child int) *pairRow {
+	if p := r.pair[name]; p != nil {
+		return p
+	}
+	p := &pairRow{Pair: Pair{Name: name, Parent: parent, Child: child}, i: len(r.pairs), dirty: true}
+	r.pair[name] = p
+	r.pairs = append(r.pairs, p)
+	r.grown = true
+	return p
+}
+
+// metricOf returns the row of a transaction's metric, nil where it has too many.
+func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
+	name := t.Name + "/" + strings.NewReplacer(" ", "", "/", "_").Replace(label)
+	k := kindOf(typ)
+	m := r.met[name]
+	if m != nil && m.Kind != k {
+		name += "." + k.String()
+		m = r.met[name]
+	}
+	if m != nil || t.over || len(t.mets) >= MaxMetrics {
+		return m
+	}
+	m = &metricRow{Metric: Metric{Name: name, Tran: t.i, Label: label, Type: typ, Kind: k}, i: len(r.mets), dirty: true}
+	r.met[name] = m
+	r.mets = append(r.mets, m)
+	t.mets = append(t.mets, m)
+	r.grown = true
+	return m
+}
+
+func kindOf(typ uint32) Kind {
+	switch typ {
+	case armseg.TypeCounter32, armseg.TypeCounter64, armseg.TypeCntrDivr32:
+		return KindCounter
+	case armseg.TypeGauge32, armseg.TypeGauge64, armseg.TypeGaugeDivr32:
+		return KindGauge
+	case armseg.TypeNumericID32, armseg.TypeNumericID64:
+		return KindID
+	}
+	return KindString
+}
+
+// String returns the kind as it stands in names.
+func (k Kind) String() string {
+	switch k {
+	case KindCounter:
+		return "counter"
+	case KindGauge:
+		return "gauge"
+	case KindID:
+		return "id"
+	case KindString:
+		return "string"
+	}
+	return "unknown"
+}

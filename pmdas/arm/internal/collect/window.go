@@ -1,0 +1,157 @@
+package collect
+
+import (
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// windows are the parts of time that the rolling window is made of (seed 004). What ends
+// now goes to the working part; when that is over it becomes the latest of the history,
+// and only the history is exported. So figures change once per part.
+type windows struct {
+	buffers int
+	length  int64 // of a part, nanoseconds
+	began   int64 // the first whole part, as its number
+	part    int64 // the working one's
+	rows    []*tranRow
+}
+
+// window is a row's part in it. It has room only while something is in it.
+type window struct {
+	parts  []part // by their number modulo buffers + 1
+	listed bool
+}
+
+type part struct {
+	number   int64
+	count    uint64
+	sum      uint64 // nanoseconds
+	min, max uint64
+	hist     armseg.Hist
+}
+
+// set begins anew if length or number of the parts have changed.
+func (w *windows) set(c Config, mono int64) {
+	length := max(int64(c.Window/time.Duration(c.Buffers)), 1)
+	if w.buffers == c.Buffers && w.length == length {
+		return
+	}
+	for _, t := range w.rows {
+		t.win = window{}
+		t.Window, t.dirty = Window{}, true
+	}
+	*w = windows{buffers: c.Buffers, length: length, part: mono / length, began: mono/length + 1}
+}
+
+// add notes what came to a cell since the last look.
+func (w *windows) add(t *tranRow, d *armseg.CellDelta) {
+	if d.Count == 0 {
+		return
+	}
+	if t.win.parts == nil {
+		t.win.parts = make([]part, w.buffers+1)
+	}
+	if !t.win.listed {
+		t.win.listed = true
+		w.rows = append(w.rows, t)
+	}
+	p := &t.win.parts[w.part%int64(w.buffers+1)]
+	if p.number != w.part || p.count == 0 {
+		p.hist.Reset()
+		*p = part{number: w.part, hist: p.hist, min: ^uint64(0)}
+	}
+	p.count += d.Count
+	p.sum += d.GoodNS
+	for _, h := range d.Hist {
+		p.hist.Add(h.Bucket, h.N)
+	}
+	lo, hi := extremes(d)
+	p.min, p.max = min(p.min, lo), max(p.max, hi)
+}
+
+// extremes returns the shortest and the longest of what came to a cell: exactly where
+// the ring has all, otherwise from the histogram, within what the cell has ever seen.
+func extremes(d *armseg.CellDelta) (lo, hi uint64) {
+	lo = ^uint64(0)
+	for _, e := range d.Ended {
+		lo, hi = min(lo, e.NS), max(hi, e.NS)
+	}
+	if uint64(len(d.Ended)) >= d.Count {
+		return lo, hi
+	}
+	for _, h := range d.Hist {
+		v := armseg.BucketMiddle(h.Bucket)
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	if d.Min <= d.Max {
+		lo, hi = min(max(lo, d.Min), d.Max), min(max(hi, d.Min), d.Max)
+	}
+	return lo, hi
+}
+
+// roll exports anew when a part has ended.
+func (w *windows) roll(mono int64) {
+	now := mono / w.length
+	if now <= w.part {
+		return
+	}
+	w.part = now
+	kept := w.rows[:0]
+	for _, t := range w.rows {
+		if w.export(t) {
+			kept = append(kept, t)
+		} else {
+			t.win = window{}
+		}
+	}
+	clear(w.rows[len(kept):])
+	w.rows = kept
+}
+
+// export makes a row's figures; false says that there is nothing left of it.
+func (w *windows) export(t *tranRow) bool {
+	var hist [armseg.HistLen]uint64
+	first := w.part - int64(w.buffers)
+	out := Window{Min: ^uint64(0)}
+	var sum float64
+	for i := range t.win.parts {
+		p := &t.win.parts[i]
+		if p.count == 0 || p.number < first {
+			*p = part{}
+			continue
+		}
+		out.Count += p.count
+		sum += float64(p.sum)
+		out.Min, out.Max = min(out.Min, p.min), max(out.Max, p.max)
+		p.hist.Each(func(b uint8, n uint64) bool { hist[b] += n; return true })
+	}
+	if out.Count == 0 {
+		t.Window, t.dirty = Window{}, true
+		return false
+	}
+	span := min(int64(w.buffers), max(w.part-w.began, 1)) * w.length
+	out.Rate = float64(out.Count) / time.Duration(span).Seconds()
+	out.Mean = sum / float64(out.Count)
+	out.percentiles(&hist)
+	t.Window, t.dirty = out, true
+	return true
+}
+
+// percentiles takes the middle of the bucket that the wanted one of all, by rank, is in.
+func (w *Window) percentiles(hist *[armseg.HistLen]uint64) {
+	var seen uint64
+	b := -1
+	for _, q := range []struct {
+		percent uint64
+		to      *uint64
+	}{{50, &w.Median}, {80, &w.P80}, {95, &w.P95}, {99, &w.P99}} {
+		// In two steps, since the count may be anything.
+		rank := max(w.Count/100*q.percent+(w.Count%100*q.percent+99)/100, 1)
+		for seen < rank && b < armseg.HistLen-1 {
+			b++
+			seen += hist[b]
+		}
+		*q.to = min(max(armseg.BucketMiddle(uint8(b)), w.Min), w.Max)
+	}
+}
