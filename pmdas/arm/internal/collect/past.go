@@ -79,7 +79,7 @@ func (p *past) open(c *Collector, dir string) error {
 	if err := makeOwn(dir); err != nil {
 		return err
 	}
-	p.rows.path = filepath.Join(dir, rowsLog)
+	p.rows = logFile{path: filepath.Join(dir, rowsLog), step: c.host.step}
 	if err := p.openRows(c); err != nil {
 		return err
 	}
@@ -178,7 +178,8 @@ func (p *past) saveRows(c *Collector) bool {
 func (p *past) log(uid uint32) *userLog {
 	l := p.logs[uid]
 	if l == nil {
-		l = &userLog{logFile: logFile{path: filepath.Join(p.dir, strconv.FormatUint(uint64(uid), 10)+logSuffix)}}
+		path := filepath.Join(p.dir, strconv.FormatUint(uint64(uid), 10)+logSuffix)
+		l = &userLog{logFile: logFile{path: path, step: p.rows.step}}
 		p.logs[uid] = l
 	}
 	return l
@@ -244,7 +245,6 @@ func (p *past) compact(c *Collector, l *userLog, entries []*pastEntry) error {
 		return err
 	}
 	l.least = l.size
-	c.host.step("past: written anew")
 	return nil
 }
 

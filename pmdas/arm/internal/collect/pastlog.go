@@ -26,6 +26,7 @@ type logFile struct {
 	path string
 	size int64
 	torn bool // the last line may have been written in part
+	step func(string)
 }
 
 func unmarshal(line []byte, v any) error { return json.Unmarshal(line, v) }
@@ -81,6 +82,7 @@ func (l *logFile) add(v any) error {
 	}
 	defer f.Close()
 	if _, err := f.Write(b); err != nil {
+		// The file is shorter, or as long: nobody else writes.
 		l.torn = f.Truncate(l.size) != nil
 		return err
 	}
@@ -102,10 +104,12 @@ func (l *logFile) replace(list ...any) error {
 	if err := os.WriteFile(l.path+newSuffix, all, 0o644); err != nil {
 		return errors.Join(err, os.Remove(l.path+newSuffix))
 	}
+	l.step("past: written beside")
 	if err := os.Rename(l.path+newSuffix, l.path); err != nil {
 		return err
 	}
 	l.size, l.torn = int64(len(all)), false
+	l.step("past: written anew")
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 type windows struct {
 	buffers int
 	length  int64 // of a part, nanoseconds
-	began   int64 // the first whole part, as its number
+	began   int64 // when the first part began, CLOCK_MONOTONIC
 	part    int64 // the working one's
 	rows    []*tranRow
 }
@@ -41,7 +41,7 @@ func (w *windows) set(c Config, mono int64) {
 		t.win = window{}
 		t.Window, t.dirty = Window{}, true
 	}
-	*w = windows{buffers: c.Buffers, length: length, part: mono / length, began: mono/length + 1}
+	*w = windows{buffers: c.Buffers, length: length, part: mono / length, began: mono}
 }
 
 // add notes what came to a cell since the last look.
@@ -130,7 +130,7 @@ func (w *windows) export(t *tranRow) bool {
 		t.Window, t.dirty = Window{}, true
 		return false
 	}
-	span := min(int64(w.buffers), max(w.part-w.began, 1)) * w.length
+	span := max(min(int64(w.buffers)*w.length, w.part*w.length-w.began), 1)
 	out.Rate = float64(out.Count) / time.Duration(span).Seconds()
 	out.Mean = sum / float64(out.Count)
 	out.percentiles(&hist)

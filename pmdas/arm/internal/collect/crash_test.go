@@ -1,0 +1,340 @@
+package collect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+)
+
+// files returns the names in the directory that end so.
+func (w *world) files(suffix string) []string {
+	w.t.Helper()
+	list, err := filepath.Glob(filepath.Join(w.dir, "*"+suffix))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// TestKilledAtEachStep ends the collector at each step of taking processes over, once
+// and at the next try again. Nothing is lost, nothing doubled, whatever the step.
+func TestKilledAtEachStep(t *testing.T) {
+	steps := []string{"rows: recorded", "fold: recorded", "fold: a use taken", "fold: released", "fold: removed",
+		"past: written beside", "past: written anew"}
+	for _, step := range steps {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t)
+			n := w.names(7)
+			w.start()
+			for pid := range uint32(4) {
+				p := readertest.NewProc(t, w.dir, n, 100+pid)
+				p.Good(0, 1, 1000, w.mono)
+				p.Use(1, 1)
+				p.Run(0, 1, armseg.SlotActive, w.mono)
+				if pid > 0 {
+					p.Bad(0, 2, true, 10)
+					p.Die()
+				}
+			}
+			w.kill = step
+			kills := 0
+			for range 8 {
+				if w.start() || w.look() {
+					kills++
+				}
+			}
+			w.kill = ""
+			if w.steps[step] == 0 || kills == 0 {
+				t.Fatalf("the step was not taken: %v", w.steps)
+			}
+			for range 3 {
+				w.start()
+				for range 4 {
+					w.look()
+				}
+				d, wd := w.tran("Bank/Deposit"), w.tran("Bank/Withdraw")
+				if d.Count != 4 || d.GoodNS != 4000 || d.Abandoned != 3 || d.Active != 1 || wd.Failed != 3 || wd.FailedNS != 30 {
+					t.Errorf("%+v\n%+v", d, wd)
+				}
+			}
+			if left := w.files(armseg.ProcSuffix); len(left) != 1 {
+				t.Errorf("left: %v", left)
+			}
+			use := uint32(n.Get64(readertest.AppOff(1) + armseg.AppUse))
+			// Killed between taking a use and giving it back, there is one too many as
+			// long as another process uses the names.
+			if leak := uint32(w.steps["fold: a use taken"]); use != 1 && (step != "fold: a use taken" || use > 1+leak) {
+				t.Errorf("use %d", use)
+			}
+		})
+	}
+}
+
+// TestLostUse: a use that was lost by a kill does not stay for ever.
+func TestLostUse(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Use(1, 3)
+	p.Good(0, 1, 1, w.mono)
+	p.Die()
+	w.kill = "fold: a use taken"
+	w.start()
+	if !w.look() {
+		t.Fatal("not killed")
+	}
+	w.kill = ""
+	w.start()
+	for range 5 {
+		w.look()
+	}
+	if use := n.Get64(readertest.AppOff(1) + armseg.AppUse); use != 1<<32 {
+		t.Errorf("use %#x", use)
+	}
+}
+
+// TestTornWrite cuts the entry of a process off at many lengths, as a kill in the middle
+// of the write might. The process's file is still there then.
+func TestTornWrite(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	first := readertest.NewProc(t, w.dir, n, 99)
+	first.Good(0, 1, 50, w.mono)
+	first.Die()
+	w.look()
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	before, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 1000, w.mono)
+	p.Die()
+	w.kill = "fold: recorded"
+	if !w.look() {
+		t.Fatal("not killed")
+	}
+	w.kill = ""
+	after, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Opened by others, the file can be put back when it was removed.
+	kept, err := os.ReadFile(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := len(before); size < len(after); size += 1 + (size-len(before))/8 {
+		if err := os.WriteFile(log, after[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(p.Path); err != nil {
+			if err := os.WriteFile(p.Path, kept, 0o660); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.start()
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.Count != 2 || d.GoodNS != 1050 {
+			t.Fatalf("cut to %d of %d bytes: %+v", size, len(after), d)
+		}
+		damaged := w.c.Snapshot().Health.Damaged
+		if want := size > len(before); (damaged == 1) != want {
+			t.Fatalf("cut to %d of %d bytes: %d damaged", size, len(after), damaged)
+		}
+	}
+}
+
+// TestRandomLife has processes count, end, and come, and the collector killed at random
+// steps, and compares each look with what was counted.
+func TestRandomLife(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomLife(t, rand.New(rand.NewPCG(seed, 1))) })
+	}
+}
+
+func randomLife(t *testing.T, r *rand.Rand) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	steps := []string{"", "", "", "rows: recorded", "fold: recorded", "fold: a use taken", "fold: released", "fold: removed",
+		"past: written beside", "past: written anew"}
+	var procs []*readertest.Proc
+	var count, ns, failed, abandoned, seen uint64
+	pid := uint32(100)
+	for range 60 {
+		w.kill = ""
+		switch k := r.IntN(10); {
+		case k < 3 || len(procs) == 0:
+			pid++
+			procs = append(procs, readertest.NewProc(t, w.dir, n, pid))
+			procs[len(procs)-1].Use(1, 1)
+		case k < 5:
+			i := r.IntN(len(procs))
+			procs[i].Run(0, 1, armseg.SlotActive, w.mono)
+			abandoned++
+			procs[i].Die()
+			procs = append(procs[:i], procs[i+1:]...)
+			w.kill = steps[r.IntN(len(steps))]
+		case k < 6:
+			w.start()
+		}
+		for _, p := range procs {
+			for range r.IntN(40) {
+				d := r.Uint64N(1 << 30)
+				p.Good(r.IntN(3), 1, d, w.mono+r.Int64N(sec))
+				count, ns = count+1, ns+d
+			}
+			if r.IntN(3) == 0 {
+				p.Bad(r.IntN(3), 1, true, 1)
+				failed++
+			}
+		}
+		for w.c == nil || w.look() {
+			w.start()
+			w.kill = ""
+		}
+		d := w.tran("Bank/Deposit")
+		if d.Count != count || d.GoodNS != ns || d.Failed != failed || d.Abandoned != abandoned || d.Count < seen {
+			t.Fatalf("%+v, want %d in %d, %d failed, %d abandoned", d, count, ns, failed, abandoned)
+		}
+		seen = d.Count
+	}
+}
+
+// TestNoRoomForThePast: as long as the record cannot be written, a dead process's file
+// stays, and its counts are seen all the same.
+func TestNoRoomForThePast(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	w.look()
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 1000, w.mono)
+	p.Die()
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to that
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.Count != 1 {
+			t.Errorf("%+v", d)
+		}
+	}
+	h := w.c.Snapshot().Health
+	if h.Folds != 0 || h.Errors < 3 || h.LastError == "" || len(w.files(armseg.ProcSuffix)) != 1 {
+		t.Errorf("%+v", h)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	w.start()
+	w.look()
+	if d := w.tran("Bank/Deposit"); d.Count != 1 || len(w.files(armseg.ProcSuffix)) != 0 {
+		t.Errorf("%+v, left %v", d, w.files(armseg.ProcSuffix))
+	}
+}
+
+// TestDamagedPast: damaged lines are set aside, and the others hold.
+func TestDamagedPast(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	for pid := range uint32(3) {
+		p := readertest.NewProc(t, w.dir, n, 100+pid)
+		p.Good(0, 1, 1<<(10*pid), w.mono)
+		p.Die()
+		w.look()
+	}
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1 // in the second of three
+	if err := os.WriteFile(log, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		w.start()
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.GoodNS != 1+1<<20 {
+			t.Errorf("%+v", d)
+		}
+		if h := w.c.Snapshot().Health; h.Damaged != uint64(1-i) {
+			t.Errorf("%+v", h)
+		}
+	}
+	if _, err := os.Stat(log + asideSuffix); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCompaction: a log that has grown is written anew, and says the same.
+func TestCompaction(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	for i := range 300 {
+		n.Tran(1, fmt.Sprintf("T%d", i))
+	}
+	w.start()
+	for round := range uint32(30) {
+		p := readertest.NewProc(t, w.dir, n, 100+round)
+		for i := range uint32(300) {
+			p.Good(0, 3+i, 10, w.mono)
+		}
+		p.Die()
+		w.look()
+	}
+	if w.steps["past: written anew"] < 2 { // one is that of rows
+		t.Errorf("%v", w.steps)
+	}
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	for range 2 {
+		w.start()
+		w.look()
+		for i := range 300 {
+			if d := w.tran(fmt.Sprintf("Bank/T%d", i)); d.Count != 30 || d.GoodNS != 300 {
+				t.Fatalf("%+v", d)
+			}
+		}
+	}
+	if info, err := os.Stat(log); err != nil || info.Size() > 300*400 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+// TestPastOfAnother: somebody who was first with a directory of that name has no say.
+func TestPastOfAnother(t *testing.T) {
+	w := newWorld(t)
+	dir := filepath.Join(w.dir, armseg.PastDir)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o022 != 0 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/", dir); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		t.Errorf("%v %v", info, err)
+	}
+}
