@@ -1,29 +1,33 @@
+//go:build linux
+
 package arm_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
 )
 
+var ctx = context.Background()
+
 // TestCounts: what ended in each way is counted, once.
 func TestCounts(t *testing.T) {
-	dir := t.TempDir()
-	app := arm.NewApplication("Checking Account Query", arm.Dir(dir))
-	t.Cleanup(func() { app.Close() })
-	tr := app.Transaction("Last Check Query")
-	if err := errors.Join(app.Err(), tr.Err()); err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
+	dir := segments(t)
+	tr := open(t, dir, "Checking Account Query").Transaction("Last Check Query")
 	for range 5 {
 		r := tr.Start(ctx)
-		if !r.Stop(arm.Good) || r.Stop(arm.Good) {
-			t.Error("a first stop is not counted, or a second one is")
+		copied := r
+		if !r.Stop(arm.Good) || copied.Stop(arm.Good) || r.Update() {
+			t.Error("a first stop is not counted, or what is over is")
 		}
 	}
 	for range 3 {
@@ -33,62 +37,192 @@ func TestCounts(t *testing.T) {
 		tr.Start(ctx).Stop(arm.Failed)
 	}
 	r := tr.Start(ctx)
-	if r.Stop(3) {
-		t.Error("a status that there is not is counted")
+	if !r.Update() || !r.UpdateText("half way") || r.Stop(3) {
+		t.Error("an update is not counted, or a status that there is not")
 	}
 	got := read(t, dir, 1)
-	if got.good != 5 || got.n != 5 || got.aborted != 3 || got.failed != 2 || got.running != 1 {
+	if got.good != 5 || got.n != 5 || got.aborted != 3 || got.failed != 2 || got.updates != 2 || got.running != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got.sum == 0 || got.min > got.max || got.sum > 5*got.max || got.sum < 5*got.min {
+	if got.sum == 0 || got.min > got.max || got.sum > 5*got.max || got.sum < 5*got.min || got.abortedNS == 0 || got.failedNS == 0 {
 		t.Errorf("%+v", got)
+	}
+	if !r.Stop(arm.Good) {
+		t.Error("what was to be stopped with no status runs no more")
 	}
 }
 
-// TestConcurrent: eight goroutines lose nothing.
+// TestConcurrent: eight goroutines on one transaction lose nothing.
 func TestConcurrent(t *testing.T) {
 	const each = 50000
-	dir := t.TempDir()
-	app := arm.NewApplication("app", arm.Dir(dir))
-	t.Cleanup(func() { app.Close() })
-	tr := app.Transaction("tran")
+	dir := segments(t)
+	tr := open(t, dir, "app").Transaction("tran")
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range each {
-				if !tr.Start(context.Background()).Stop(arm.Status(i % 3 % (g + 1))) {
+				if !tr.Start(ctx).Stop(arm.Status(i % 3 % (g + 1))) {
 					t.Error("not counted")
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if got := read(t, dir, 1); got.good+got.aborted+got.failed != 8*each || got.running != 0 {
+	if got := read(t, dir, 1); got.good+got.aborted+got.failed != 8*each || got.n != got.good || got.running != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestNames: what libarm refuses is refused, and the same key is the same transaction.
+// TestNames: what libarm refuses is refused, and does nothing.
 func TestNames(t *testing.T) {
-	dir := t.TempDir()
+	dir := segments(t)
+	app := open(t, dir, "app")
+	long := strings.Repeat("x", 127)
 	for name, ok := range map[string]bool{
-		"a": true, " a b ": true, strings.Repeat("x", 127): true, "ü": true,
-		"": false, "   ": false, strings.Repeat("x", 128): false, strings.Repeat(" ", 127): false, "a\x00b": false,
+		"a": true, " a b ": true, long: true, "ü": true, "a/b": true,
+		"": false, "   ": false, long + "x": false, long[1:] + "  ": false, strings.Repeat(" ", 127): false, "a\x00b": false,
 	} {
-		app := arm.NewApplication(name, arm.Dir(dir))
-		if err := app.Err(); (err == nil) != ok || !ok && !errors.Is(err, arm.ErrName) {
-			t.Errorf("application %q: %v", name, err)
+		other := arm.NewApplication(name, arm.Dir(dir))
+		tr := app.Transaction(name)
+		for what, err := range map[string]error{"application": other.Err(), "transaction": tr.Err()} {
+			if (err == nil) != ok || !ok && !errors.Is(err, arm.ErrName) {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
 		}
-		app.Close()
+		if tr.Start(ctx).Stop(arm.Good) != ok || other.Transaction("t").Start(ctx).Stop(arm.Good) != ok {
+			t.Errorf("%q is measured, or is not", name)
+		}
+		other.Close()
+	}
+	for _, bad := range []error{
+		arm.NewApplication("a", arm.Dir(dir), arm.User(long+"x")).Err(),
+		arm.NewApplication("a", arm.Dir(dir), arm.User("\x00")).Err(),
+		app.Transaction("detail", arm.Detail(long+"x")).Err(),
+	} {
+		if !errors.Is(bad, arm.ErrName) {
+			t.Error(bad)
+		}
 	}
 }
 
-func TestNoAllocations(t *testing.T) {
-	app := arm.NewApplication("app", arm.Dir(t.TempDir()))
+// TestSame: names of the same key are the same application and transaction.
+func TestSame(t *testing.T) {
+	dir := segments(t)
+	a, b := open(t, dir, "Checking Account"), open(t, dir, "CheckingAccount")
+	for _, tr := range []*arm.Transaction{a.Transaction("Last Check"), b.Transaction("Last  Check"), b.Transaction("LastCheck")} {
+		tr.Start(ctx).Stop(arm.Good)
+	}
+	if a.Transaction("Last Check") != a.Transaction("Last Check") {
+		t.Error("the same name is another transaction")
+	}
+	if got := read(t, dir, 1); got.good != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestClose: after Close nothing starts; what runs can be stopped; a new application with
+// the name begins where the old one left off.
+func TestClose(t *testing.T) {
+	dir := segments(t)
+	app := open(t, dir, "app")
+	tr := app.Transaction("t")
+	r := tr.Start(ctx)
+	for range 2 {
+		if err := app.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if !errors.Is(app.Err(), arm.ErrClosed) || !errors.Is(tr.Err(), arm.ErrClosed) {
+		t.Error(app.Err(), tr.Err())
+	}
+	if tr.Start(ctx).Stop(arm.Good) || app.Transaction("t").Start(ctx).Stop(arm.Good) || app.Transaction("new").Start(ctx).Stop(arm.Good) {
+		t.Error("started after Close")
+	}
+	if !r.Update() || !r.Stop(arm.Good) {
+		t.Error("what ran cannot be stopped")
+	}
+	again := open(t, dir, "app")
+	if !again.Transaction("t").Start(ctx).Stop(arm.Good) {
+		t.Error("does not start")
+	}
+	if got := read(t, dir, 1); got.good != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNil: nil and zero values do nothing.
+func TestNil(t *testing.T) {
+	var app *arm.Application
+	tr := app.Transaction("t")
+	var none arm.Running
+	same, r := tr.StartContext(ctx)
+	if tr.Start(ctx).Stop(arm.Good) || none.Stop(arm.Good) || none.Update() || none.UpdateText("x") || r.Stop(arm.Good) || same != ctx {
+		t.Error("nothing was measured")
+	}
+	if app.Err() == nil || tr.Err() == nil || app.Close() != nil {
+		t.Error(app.Err(), tr.Err())
+	}
+}
+
+// TestLater: without a directory nothing is measured, quietly; when it is there, it is.
+func TestLater(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "later")
+	app := arm.NewApplication("app", arm.Dir(dir))
 	t.Cleanup(func() { app.Close() })
-	tr := app.Transaction("tran")
-	ctx := context.Background()
-	if n := testing.AllocsPerRun(1000, func() { tr.Start(ctx).Stop(arm.Good) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	tr := app.Transaction("t")
+	closed := arm.NewApplication("closed", arm.Dir(dir))
+	closed.Close()
+	if tr.Start(ctx).Stop(arm.Good) || !errors.Is(app.Err(), fs.ErrNotExist) || !errors.Is(tr.Err(), fs.ErrNotExist) {
+		t.Error(app.Err(), tr.Err())
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); tr.Err() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(tr.Err())
+		}
+	}
+	if !tr.Start(ctx).Stop(arm.Good) || !app.Transaction("another").Start(ctx).Stop(arm.Good) {
+		t.Error("not measured")
+	}
+	if got := read(t, dir, 1); got.good != 1 {
+		t.Errorf("%+v", got)
+	}
+	if closed.Transaction("t").Start(ctx).Stop(arm.Good) {
+		t.Error("what was closed before is measured")
+	}
+}
+
+// TestNoAllocations: nothing on the way of an execution allocates.
+func TestNoAllocations(t *testing.T) {
+	rows, name := arm.NewCounter("rows"), arm.NewString("name")
+	app := open(t, segments(t), "app")
+	tr := app.Transaction("tran", arm.Metrics(rows, name))
+	inside, r := tr.StartContext(arm.ContextWithTrace(ctx))
+	defer r.Stop(arm.Good)
+	for what, f := range map[string]func(){
+		"plain":      func() { tr.Start(ctx).Stop(arm.Good) },
+		"deferred":   func() { defer tr.Start(ctx).Stop(arm.Good) },
+		"as a child": func() { tr.Start(inside).Stop(arm.Failed) },
+		"values":     func() { tr.Start(ctx, rows.Value(1)).Stop(arm.Good, rows.Value(3), name.Value("x")) },
+		"updates":    func() { r.Update(rows.Value(1)); r.UpdateText("text") },
+		"by name":    func() { app.Transaction("tran").Start(ctx).Stop(arm.Good) },
+		"closed":     func() { (*arm.Transaction)(nil).Start(ctx).Stop(arm.Good) },
+	} {
+		if n := testing.AllocsPerRun(1000, f); n != 0 {
+			t.Errorf("%s: %v allocations", what, n)
+		}
+	}
+}
+
+func TestStatusOf(t *testing.T) {
+	for err, want := range map[error]arm.Status{
+		nil: arm.Good, errors.New("x"): arm.Failed, context.Canceled: arm.Aborted,
+		fmt.Errorf("so %w", context.DeadlineExceeded): arm.Aborted,
+	} {
+		if got := arm.StatusOf(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
 	}
 }

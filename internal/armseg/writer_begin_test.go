@@ -4,6 +4,7 @@ package armseg
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func TestTrace(t *testing.T) {
 		if string(got[0].Parent) != c.b.Parent || !slices.Equal(got[0].Own, own) || got[0].Own == nil {
 			t.Errorf("%s: correlators %x and %x", what, got[0].Parent, got[0].Own)
 		}
-		if e := got[1]; e.Text != "half way" || e.Metrics[0] != 7 || e.String != "seven" || e.Flags != 0x8200 {
+		if e := got[1]; e.Text != "half way" || binary.NativeEndian.Uint64(e.Fields[0][:]) != 7 || e.String != "seven" || e.Flags != 0x8200 {
 			t.Errorf("%s: %+v", what, e)
 		}
 		if e := got[2]; e.Status != 2 || e.Duration == 0 || int64(e.Duration) != e.Time-got[0].Time || e.Text != "" || e.String != "" {

@@ -29,7 +29,7 @@ func makeFile(dir string) (*segFile, error) {
 	path := filepath.Join(dir, fmt.Sprintf("%s%d-%d-%x", NewPrefix, os.Geteuid(), os.Getpid(), random))
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, &os.PathError{Op: "create", Path: path, Err: err}
+		return nil, &os.PathError{Op: "create in", Path: dir, Err: err}
 	}
 	f := &segFile{fd: fd, path: path}
 	if err := unix.Fchmod(fd, FileMode); err != nil {

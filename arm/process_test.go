@@ -1,0 +1,124 @@
+//go:build linux
+
+package arm_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/internal/armseg"
+)
+
+// TestKilled: a process that is killed at any point has counted what it was through with,
+// and at most what it was at in each of its goroutines besides.
+func TestKilled(t *testing.T) {
+	kills := 40
+	for range kills {
+		dir := segments(t)
+		p := start(t, nil, "count", dir)
+		if line := p.said(t); !strings.Contains(line, " ") {
+			t.Fatal(line)
+		}
+		want := 1
+		for range rand.IntN(200) {
+			p.said(t)
+			want++
+		}
+		p.cmd.Process.Kill()
+		rest, err := io.ReadAll(p.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += strings.Count(string(rest), "\n")
+		p.cmd.Wait()
+		got := read(t, dir, 1)
+		if got.good < uint64(want) || got.good > uint64(want)+2 || got.running > 2 {
+			t.Errorf("%d were said to be done, %d are counted, %d run", want, got.good, got.running)
+		}
+	}
+}
+
+// TestAlive: the lock that says that a process lives is there while it does, its file is
+// the user's, and its mode lets the agent in, whatever the umask.
+func TestAlive(t *testing.T) {
+	dir := segments(t)
+	old := syscall.Umask(0o077)
+	defer syscall.Umask(old)
+	p := start(t, nil, "count", dir)
+	p.said(t)
+	paths := procFiles(t, dir)
+	if len(paths) != 1 {
+		t.Fatal(paths)
+	}
+	r, err := armseg.OpenProc(paths[0], uint32(os.Geteuid()), armseg.ProcLimits{Bytes: 1 << 30, Cells: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if int(r.PID) != p.cmd.Process.Pid || r.Start == 0 || r.PIDNS == 0 || r.Language != armseg.LanguageGo || r.Name != "arm.test" {
+		t.Errorf("%+v", r.ProcInfo)
+	}
+	for _, path := range append(paths, filepath.Join(dir, "0"+armseg.NamesSuffix)) {
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o660 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	if locked, retired, err := r.Alive(); !locked || retired || err != nil {
+		t.Error(locked, retired, err)
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	if locked, _, err := r.Alive(); locked || err != nil {
+		t.Error(locked, err)
+	}
+}
+
+// TestUsers: each user has names of its own.
+func TestUsers(t *testing.T) {
+	dir := segments(t)
+	open(t, dir, "a")
+	if said := start(t, nil, "user", dir).said(t); said != "<nil>" {
+		t.Fatal(said)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"+armseg.NamesSuffix))
+	if err != nil || len(names) != 2 || len(procFiles(t, dir)) != 2 {
+		t.Error(names, procFiles(t, dir), err)
+	}
+}
+
+// TestFileSizeLimit: a limit beyond which the kernel sends a program that writes a signal
+// does no more than keep it from being measured.
+func TestFileSizeLimit(t *testing.T) {
+	dir := segments(t)
+	if said := start(t, nil, "limited", dir).said(t); !strings.Contains(said, syscall.EFBIG.Error()) {
+		t.Error(said)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Error("left behind: ", left, err)
+	}
+}
+
+// TestEnvironment: the directory comes from the environment, and INVOKE_ARM=false, in
+// just these letters, ends all measurement.
+func TestEnvironment(t *testing.T) {
+	dir := segments(t)
+	env := func(more ...string) []string { return append(more, armseg.DirEnv+"="+dir) }
+	for value, want := range map[string]string{
+		"INVOKE_ARM=false": arm.ErrDisabled.Error() + " false",
+		"INVOKE_ARM=":      "<nil> true", "INVOKE_ARM=False": "<nil> true", "INVOKE_ARMPREV=false": "<nil> true",
+	} {
+		before := len(procFiles(t, dir))
+		if said := start(t, env(value), "environment", "").said(t); said != want {
+			t.Errorf("%s: %s, want %s", value, said, want)
+		}
+		if made := len(procFiles(t, dir)) > before; made != (want == "<nil> true") {
+			t.Errorf("%s: file made: %v", value, made)
+		}
+	}
+}
