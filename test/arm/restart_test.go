@@ -1,0 +1,112 @@
+package arm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/test/pcptest"
+)
+
+// restart kills the agent, and waits until pmcd has started another.
+func restart(t *testing.T, p *pcptest.PCP) {
+	t.Helper()
+	pid := p.AgentPID(agentProgram(t))
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	again(t, p, pid)
+}
+
+// again waits for an agent that is another process than pid.
+func again(t *testing.T, p *pcptest.PCP, pid int) {
+	t.Helper()
+	pcptest.Eventually(t, "another agent serves", func() error {
+		p.HangUp()
+		if _, err := p.TryValues("rtime.arm.agent.cycles"); err != nil {
+			return err
+		}
+		if pids := p.AgentPIDs(agentProgram(t)); len(pids) == 1 && pids[0] != pid {
+			return nil
+		}
+		return syscall.EAGAIN
+	})
+}
+
+// saved waits until the ids of instances are on disk. An agent that is killed before that
+// gives them another one, which is nobody's, too.
+func saved(t *testing.T, p *pcptest.PCP, names ...string) {
+	t.Helper()
+	pcptest.Eventually(t, "the ids are on disk", func() error {
+		text := p.ReadFile("var/config/pmda/rtarm.0.ids")
+		for _, name := range names {
+			if !strings.Contains(text, name) {
+				return fmt.Errorf("no %s in %s", name, text)
+			}
+		}
+		return nil
+	})
+}
+
+// TestAgentKilled: the agent is killed again and again while programs count, end and are
+// killed. Nothing is lost or counted twice, counts never go back, and the instances keep
+// their ids.
+func TestAgentKilled(t *testing.T) {
+	t.Parallel()
+	languages(t, func(t *testing.T, exe string) {
+		p := start(t, fast)
+		total, abandoned := 0, 0
+		var ids map[string]int
+		stays := run(t, p, exe, nobody)
+		stays.do("init Shop")
+		stays.do("tran %s", buy)
+		for round := range 4 {
+			q := run(t, p, exe, 0)
+			q.do("init Shop")
+			q.do("tran %s", buy)
+			q.do("tran Shop/round%d", round)
+			q.do("do %s 1000 0 4", buy)
+			q.do("start r %s", buy)
+			stays.do("do %s 10 0 1", buy)
+			total, abandoned = total+4010, abandoned+1
+			switch round {
+			case 0: // counted before the agent goes, the process after it
+				is(t, p, "rtime.arm.count", buy, strconv.Itoa(total))
+				restart(t, p)
+				q.kill()
+			case 1: // the process goes while there is no agent
+				pid := p.AgentPID(agentProgram(t))
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				q.kill()
+				again(t, p, pid)
+			case 2: // taken over, and then the agent goes
+				q.kill()
+				is(t, p, "rtime.arm.abandoned", buy, strconv.Itoa(abandoned))
+				restart(t, p)
+			case 3: // both at once
+				q.kill()
+				restart(t, p)
+			}
+			all(t, p, buy, "count", strconv.Itoa(total), "abandoned", strconv.Itoa(abandoned), "active", "0")
+			now := p.IDs("rtime.arm.count")
+			for name, id := range ids {
+				if now[name] != id {
+					t.Errorf("%s had id %d and has %d", name, id, now[name])
+				}
+			}
+			ids = now
+			saved(t, p, slices.Collect(maps.Keys(ids))...)
+		}
+		if want := map[string]bool{buy: true, "Shop/round0": true, "Shop/round1": true, "Shop/round2": true, "Shop/round3": true}; len(ids) != len(want) {
+			t.Errorf("instances %v", maps.Clone(ids))
+		}
+		stays.do("do %s 10 0 1", buy)
+		is(t, p, "rtime.arm.count", buy, strconv.Itoa(total+10))
+	})
+}
