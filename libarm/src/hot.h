@@ -37,6 +37,25 @@ static inline uint64_t clock_now(struct local *l)
 	return likely(clock_quick(l, &now)) ? now : clock_slow(l);
 }
 
+/* Adds to a word of a block: the thread's own, or one that other threads add to, too. */
+static inline void add_in(bool own, seg_u64 *at, uint64_t n)
+{
+	if (likely(own))
+		add_own(at, n);
+	else
+		add(at, n);
+}
+
+static inline bool replace_in(bool own, seg_u64 *at, uint64_t old, uint64_t now)
+{
+	return own ? cas_own(at, old, now) : cas(at, &old, now);
+}
+
+static inline void add_local(const struct local *l, seg_u64 *at, uint64_t n)
+{
+	add_in(l->mode == LOCAL_OWN, at, n);
+}
+
 static inline uint64_t slot_word(uint32_t state, uint32_t generation, uint32_t tran)
 {
 	return state | generation << SLOT_GEN_SHIFT | (uint64_t)tran << 32;
@@ -49,7 +68,7 @@ static inline struct seg_slot *slot_at(struct process *p, uint32_t slot)
 
 /* Claims a slot, if it is free; returns its new generation, or 0. Only the writers of the
  * chunk's block claim in it. */
-static inline uint32_t slot_claim(const struct local *l, struct seg_slot *s, uint32_t tran)
+static inline uint32_t slot_claim(bool own, struct seg_slot *s, uint32_t tran)
 {
 	uint64_t old = load_acquire(&s->state), now;
 	uint32_t gen;
@@ -60,9 +79,7 @@ static inline uint32_t slot_claim(const struct local *l, struct seg_slot *s, uin
 	if (gen > SLOT_GEN_MAX)
 		gen = 1;
 	now = slot_word(SLOT_CLAIMED, gen, tran);
-	if (likely(l->mode == LOCAL_OWN) ? cas_own(&s->state, old, now) : cas(&s->state, &old, now))
-		return gen;
-	return 0;
+	return likely(replace_in(own, &s->state, old, now)) ? gen : 0;
 }
 
 /* The slot of a handle, if a transaction runs there; *state is its word. */
@@ -117,15 +134,6 @@ static inline bool tran_active(struct process *p, struct seg_tran *t)
 		return false;
 	use = load(&p->apps[app].use);
 	return likely((uint32_t)use != 0 && (uint32_t)(use >> 32) == load(&t->epoch));
-}
-
-/* Adds to a word of the local's block. */
-static inline void add_local(const struct local *l, seg_u64 *at, uint64_t n)
-{
-	if (likely(l->mode == LOCAL_OWN))
-		add_own(at, n);
-	else
-		add(at, n);
 }
 
 #endif

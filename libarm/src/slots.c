@@ -17,7 +17,7 @@ static uint32_t search_chunk(struct process *p, struct local *l, uint32_t chunk,
 	uint32_t i;
 
 	for (i = from; i < CHUNK_SLOTS; i++)
-		if (slot_claim(l, &c->slots[i], tran)) {
+		if (slot_claim(l->mode == LOCAL_OWN, &c->slots[i], tran)) {
 			store(&l->at_chunk, chunk + 1);
 			store(&l->at_slot, i + 1);
 			store(&l->hint, chunk * CHUNK_SLOTS + i);
@@ -102,7 +102,7 @@ uint32_t slot_search(struct process *p, struct local *l, uint32_t tran)
 {
 	uint32_t slot = __atomic_exchange_n(&l->foreign, NONE, __ATOMIC_ACQUIRE);
 
-	if (slot != NONE && slot_claim(l, slot_at(p, slot), tran)) {
+	if (slot != NONE && slot_claim(l->mode == LOCAL_OWN, slot_at(p, slot), tran)) {
 		store(&l->hint, slot);
 		store(&l->exhausted, 0);
 		return slot;

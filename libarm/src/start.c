@@ -20,7 +20,7 @@ static inline uint32_t slot_take(struct process *p, struct local *l, uint32_t tr
 {
 	uint32_t slot = load(&l->hint);
 
-	if (likely(slot != NONE) && likely((*gen = slot_claim(l, slot_at(p, slot), tran))))
+	if (likely(slot != NONE) && likely((*gen = slot_claim(l->mode == LOCAL_OWN, slot_at(p, slot), tran))))
 		return slot;
 	slot = slot_search(p, l, tran);
 	if (slot != NONE)
@@ -135,7 +135,7 @@ int rtarm_start(int id, arm_data_t *data, int size)
 	if (unlikely(!tran_active(p, t) || load(&t->trace) || slot == NONE || !cell_look(p, l, tran)))
 		return start_any(id, NULL, 0);
 	s = slot_at(p, slot);
-	if (unlikely(!(gen = slot_claim(l, s, tran))))
+	if (unlikely(!(gen = slot_claim(true, s, tran))))
 		return start_any(id, NULL, 0);
 	store(&s->pair, 0);
 	store(&s->flags, 0);

@@ -26,25 +26,21 @@ static inline uint64_t ring_entry(uint64_t d, uint64_t n, uint64_t when)
 	return d >> e | e << 34 | (n >> 4 & 15) << 40 | (when >> 20) << 44;
 }
 
-static inline bool replace(const struct local *l, seg_u64 *at, uint64_t old, uint64_t now)
-{
-	return likely(l->mode == LOCAL_OWN) ? cas_own(at, old, now) : cas(at, &old, now);
-}
-
 /* In this order: a reader, or the agent after a kill, takes the histogram for the count. */
-static inline __attribute__((always_inline)) void count_good(struct local *l, struct seg_cell *c, uint64_t d, uint64_t when)
+static inline __attribute__((always_inline)) void count_good(bool own, struct seg_cell *c, uint64_t d,
+							     uint64_t when)
 {
 	uint64_t n;
 
-	while (unlikely(d > (n = load(&c->max))) && !replace(l, &c->max, n, d))
+	while (unlikely(d > (n = load(&c->max))) && !replace_in(own, &c->max, n, d))
 		;
-	while (unlikely(d < (n = load(&c->min))) && !replace(l, &c->min, n, d))
+	while (unlikely(d < (n = load(&c->min))) && !replace_in(own, &c->min, n, d))
 		;
-	add_local(l, &c->sum, d);
-	add_local(l, &c->hist[bucket(d)], 1);
+	add_in(own, &c->sum, d);
+	add_in(own, &c->hist[bucket(d)], 1);
 	n = load(&c->n);
 	store(&c->ring[n % RING_LEN], ring_entry(d, n, when));
-	add_local(l, &c->n, 1);
+	add_in(own, &c->n, 1);
 }
 
 __attribute__((noinline)) static void count_bad(struct local *l, struct seg_cell *c, uint64_t d,
@@ -112,7 +108,7 @@ static int stop_in(struct local *l, int handle, int status, arm_data_t *data, in
 		return unknown(p);
 	d = likely(now > start) ? now - start : 0;
 	if (likely(status == ARM_GOOD))
-		count_good(l, c, d, now);
+		count_good(l->mode == LOCAL_OWN, c, d, now);
 	else
 		count_bad(l, c, d, status);
 	if (unlikely(load(&s->pair) | load(&s->flags) || data || size)) {
@@ -160,8 +156,8 @@ int rtarm_stop(int handle, int status, arm_data_t *data, int size)
 	start = load(&s->start);
 	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
 		return unknown(p);
-	count_good(l, c, likely(now > start) ? now - start : 0, now);
-	add_local(l, &l->block->ops, 1);
+	count_good(true, c, likely(now > start) ? now - start : 0, now);
+	add_own(&l->block->ops, 1);
 	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
 	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
 	return 0;
