@@ -17,6 +17,7 @@ type Application struct {
 	trans sync.Map // name to *Transaction
 
 	mu     sync.Mutex // guards what follows
+	count  int        // of trans
 	writer *armseg.Writer
 	id     uint32
 	full   error // no room for the name
@@ -107,14 +108,23 @@ func (a *Application) Transaction(name string, opts ...TransactionOption) *Trans
 	t := newTransaction(a, name, opts)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old, ok := a.trans.LoadOrStore(name, t); ok {
+	if old, ok := a.trans.Load(name); ok {
 		return old.(*Transaction)
 	}
+	if a.count == armseg.TranMax {
+		// A program that makes up names is not to be filled up with them.
+		t.full.Store(&full)
+		return t
+	}
+	a.count++
+	a.trans.Store(name, t)
 	if a.writer != nil && !a.closed {
 		t.bind(a.writer, a.id)
 	}
 	return t
 }
+
+var full error = ErrFull
 
 // Err returns nil if the application is measured, and otherwise why it is not, or not
 // yet.

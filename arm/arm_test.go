@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/internal/armseg"
 )
 
 var ctx = context.Background()
@@ -224,5 +225,24 @@ func TestStatusOf(t *testing.T) {
 		if got := arm.StatusOf(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
+	}
+}
+
+// TestMadeUpNames: a program that makes up names gets as many as a user has, and needs no
+// more memory for others.
+func TestMadeUpNames(t *testing.T) {
+	app := arm.NewApplication("app", arm.Dir("/nonexistent"))
+	t.Cleanup(func() { app.Close() })
+	for i := range armseg.TranMax {
+		if tr := app.Transaction(fmt.Sprint(i)); errors.Is(tr.Err(), arm.ErrFull) {
+			t.Fatalf("the %d. name: %v", i, tr.Err())
+		}
+	}
+	tr := app.Transaction("one more")
+	if !errors.Is(tr.Err(), arm.ErrFull) || tr == app.Transaction("one more") {
+		t.Error(tr.Err())
+	}
+	if app.Transaction("7") != app.Transaction("7") {
+		t.Error("a name that is there is another transaction")
 	}
 }

@@ -1,0 +1,72 @@
+package armhttp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/pcp-rtime/rtime/arm"
+)
+
+// Handler returns a handler that measures what next does for requests. Where next is a
+// ServeMux, or Handler is used behind one, transactions are named after its patterns, and
+// "GET other" without one; a request that fits no method is "other".
+//
+// The context of the request that next gets carries the transaction's correlator, so that
+// what next starts with it is a child. The ResponseWriter that it gets can do what w can:
+// http.ResponseController finds all of it, and http.Flusher, http.Hijacker and
+// io.ReaderFrom are found by type.
+func Handler(app *arm.Application, next http.Handler, opts ...Option) http.Handler {
+	h := &handler{next: next}
+	h.names = newNames(app, h.pattern, opts)
+	return h
+}
+
+type handler struct {
+	names
+	next http.Handler
+}
+
+// pattern names a request after what routes it: who has done so already, or next.
+func (h *handler) pattern(r *http.Request) string {
+	pattern := r.Pattern
+	if mux, ok := h.next.(interface {
+		Handler(*http.Request) (http.Handler, string)
+	}); ok && pattern == "" {
+		_, pattern = mux.Handler(r)
+	}
+	return byPattern(pattern, r.Method)
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tr := h.of(r)
+	if tr == nil {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	ctx, running := tr.StartContext(received(r))
+	wrapped, rec := record(w)
+	inner := r.WithContext(ctx)
+	done := false
+	defer func() {
+		if !done || ctx.Err() != nil {
+			running.Stop(arm.Aborted) // it panics, or who asked has gone
+		} else {
+			running.Stop(statusOf(rec.code))
+		}
+	}()
+	h.next.ServeHTTP(wrapped, inner)
+	done = true
+	r.Pattern = inner.Pattern // for who wraps this handler
+}
+
+// received returns a request's context with the correlator of who sent it, or that of a
+// new trace.
+func received(r *http.Request) context.Context {
+	if values := r.Header["Traceparent"]; len(values) == 1 {
+		if c, err := arm.CorrelatorFromTraceparent(values[0]); err == nil {
+			return arm.ContextWithCorrelator(r.Context(), c)
+		}
+	}
+	return traced(r.Context())
+}
