@@ -66,6 +66,9 @@ func (f *File) remap(size int64) {
 	f.B = mem
 }
 
+// Alloc lengthens the file by room that nothing is in.
+func (f *File) Alloc(n uint64) { f.t.Helper(); f.alloc(n) }
+
 // alloc hands out room, and lengthens the file for it.
 func (f *File) alloc(n uint64) uint64 {
 	f.t.Helper()

@@ -43,15 +43,21 @@ func (n namespace) alive(p *armseg.ProcInfo) bool {
 	if err != nil {
 		return false
 	}
+	start, ok := startTime(stat)
+	return ok && start == p.Start
+}
+
+// startTime returns when a process started, from its stat file (proc(5)). ok is false for
+// one that has ended and is yet to be waited for.
+func startTime(stat []byte) (ticks uint64, ok bool) {
 	// The name may have blanks and parentheses in it. The start is the 22nd field, the
-	// 20th behind the name; the first is the state (proc(5)).
-	_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	fields := bytes.Fields(rest)
+	// 20th behind the name; the first is the state.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return false
+		return 0, false
 	}
-	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	return err == nil && start == p.Start
+	ticks, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	return ticks, err == nil
 }
 
 // dead reports whether a process has ended: its lock is free, and it has said so or is

@@ -137,7 +137,11 @@ func (r *rows) restore(c choice) {
 		r.over[c.Kind][c.Name] = true
 	case c.Kind == kindApp:
 		r.own[kindApp]++
-		r.addApp(c.Name)
+		a := r.addApp(c.Name)
+		a.key = c.Name
+		if user, key, ok := strings.Cut(c.Name, ":"); ok && r.apart {
+			a.User, a.key = user, key
+		}
 	case c.Kind == kindTran:
 		app, key, ok := strings.Cut(c.Name, "/")
 		if a := r.app[app]; ok && a != nil {

@@ -1,0 +1,197 @@
+package collect
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+)
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// TestRetire: names that nobody uses go after the timeout, and their totals stay.
+func TestRetire(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 10, w.mono)
+	w.start()
+	w.look()
+	for range 3 {
+		w.pass(w.conf.Timeout)
+		w.look()
+	}
+	if !there(n.Path) {
+		t.Fatal("removed while in use")
+	}
+	p.Die()
+	w.look()
+	w.pass(w.conf.Timeout - 2*time.Second)
+	w.look()
+	if !there(n.Path) {
+		t.Fatal("removed too early")
+	}
+	w.look()
+	if there(n.Path) || n.Get32(armseg.NamesState) != armseg.StateRetired || w.c.Snapshot().Health.Retired != 1 {
+		t.Fatalf("still there: %+v", w.c.Snapshot().Health)
+	}
+	m := w.names(8)
+	q := readertest.NewProc(t, w.dir, m, 101)
+	q.Good(0, 1, 10, w.mono)
+	for range 2 {
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.Count != 2 {
+			t.Errorf("%+v", d)
+		}
+		w.start()
+	}
+}
+
+// TestRetireNever: a timeout of 0.
+func TestRetireNever(t *testing.T) {
+	w := newWorld(t)
+	w.conf.Timeout = 0
+	n := w.names(7)
+	w.start()
+	for range 3 {
+		w.pass(100 * time.Hour)
+		w.look()
+	}
+	if !there(n.Path) {
+		t.Error("removed")
+	}
+}
+
+// TestRetireRace: a process that published its file before the mark keeps the names.
+func TestRetireRace(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	w.look()
+	w.pass(w.conf.Timeout)
+	w.kill = "retire: marked"
+	if !w.look() {
+		t.Fatal("not marked")
+	}
+	w.kill = ""
+	if n.Get32(armseg.NamesState) != armseg.StateRetired {
+		t.Fatal("not marked")
+	}
+	p := readertest.NewProc(t, w.dir, n, 100) // as if it had been there just before
+	p.Good(0, 1, 10, w.mono)
+	w.start()
+	w.look()
+	if !there(n.Path) || n.Get32(armseg.NamesState) != armseg.StateReady || w.tran("Bank/Deposit").Count != 1 {
+		t.Errorf("state %d, %+v", n.Get32(armseg.NamesState), w.tran("Bank/Deposit"))
+	}
+}
+
+// TestRetireKilled: a collector that ends between mark and removal is followed by one
+// that removes.
+func TestRetireKilled(t *testing.T) {
+	for _, step := range []string{"retire: marked", "retire: removed"} {
+		w := newWorld(t)
+		n := w.names(7)
+		w.start()
+		w.look()
+		w.pass(w.conf.Timeout)
+		w.kill = step
+		if !w.look() {
+			t.Fatal("not killed")
+		}
+		w.kill = ""
+		w.start()
+		w.look()
+		if there(n.Path) {
+			t.Errorf("killed at %s: still there", step)
+		}
+	}
+}
+
+// TestMain is also a process that lives until its input ends.
+func TestMain(m *testing.M) {
+	if os.Getenv("COLLECT_TEST_LIVE") != "" {
+		fmt.Println("alive")
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestAlive: a process is known by pid and start, in this pid namespace only.
+func TestAlive(t *testing.T) {
+	here := processes()
+	if here.inode == 0 {
+		t.Fatal("no pid namespace")
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "COLLECT_TEST_LIVE=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	p := armseg.ProcInfo{PID: uint32(cmd.Process.Pid), PIDNS: here.inode, Start: startOf(t, cmd.Process.Pid)}
+	if !here.alive(&p) {
+		t.Error("a process that lives is not found")
+	}
+	later, elsewhere := p, p
+	later.Start++
+	elsewhere.PIDNS++
+	if here.alive(&later) || here.alive(&elsewhere) || (namespace{}).alive(&p) {
+		t.Error("another process is taken for it")
+	}
+	_ = in.Close()
+	// Before it is waited for it is a zombie, which lives no longer.
+	waitFor(t, func() bool { return !here.alive(&p) })
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if here.alive(&p) {
+		t.Error("still alive")
+	}
+}
+
+func startOf(t *testing.T, pid int) uint64 {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, ok := startTime(stat)
+	if !ok {
+		t.Fatalf("%q", stat)
+	}
+	return start
+}
+
+// TestStartTime: names of programs may look like anything.
+func TestStartTime(t *testing.T) {
+	const rest = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"
+	for stat, want := range map[string]uint64{
+		"77 (a)" + rest: 4711, "77 (a) Z 1) S)" + rest: 4711, "77 ()" + rest: 4711,
+		"77 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20": 0, "77 (a) S 1": 0, "": 0, ")": 0, "77 (a) S": 0,
+	} {
+		got, ok := startTime([]byte(stat))
+		if got != want || ok != (want != 0) {
+			t.Errorf("%q: %d %v", stat, got, ok)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package collect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+)
+
+// TestCaps: what is over a limit goes to other rows, and stays there, also when the
+// limits have grown and the collector is started anew.
+func TestCaps(t *testing.T) {
+	w := newWorld(t)
+	w.conf.MaxPerApplication, w.conf.MaxTransactions, w.conf.MaxApplications = 2, 3, 2
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	for a := range 3 {
+		app := n.App(fmt.Sprintf("App%d", a))
+		for i := range 4 {
+			id := n.Tran(app, fmt.Sprintf("T%d", i))
+			p.Good(0, id, uint64(1)<<(4*a+i+6), w.mono)
+		}
+	}
+	want := map[string]uint64{
+		"App0/T0": 1 << 6, "App0/T1": 1 << 7, "App0/other": 1<<8 + 1<<9,
+		"App1/T0": 1 << 10, "App1/other": 1<<11 + 1<<12 + 1<<13, "other/other": 15 << 14,
+	}
+	check := func() {
+		t.Helper()
+		w.look()
+		s := w.c.Snapshot()
+		got := map[string]uint64{}
+		for _, r := range s.Trans {
+			got[r.Name] = r.GoodNS
+			if s.Apps[r.App].Name+"/"+r.Key != r.Name {
+				t.Errorf("%+v", r)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v\nwant %v", got, want)
+		}
+		if s.Health.OverCap == 0 {
+			t.Error("nothing is over")
+		}
+	}
+	w.start()
+	check()
+	w.conf = DefaultConfig()
+	w.start()
+	check()
+	p.Die()
+	check()
+	w.start()
+	check()
+}
+
+// TestOrderAtStart: the rows that were there first stay those with rows of their own,
+// in whatever order the next collector meets the names.
+func TestOrderAtStart(t *testing.T) {
+	w := newWorld(t)
+	w.conf.MaxTransactions = 2
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	app := n.App("App")
+	w.start()
+	w.look()
+	p := readertest.NewProc(t, w.dir, n, 100)
+	names := []string{"Z", "Y", "X", "W"}
+	for i, name := range names {
+		p.Good(0, n.Tran(app, name), uint64(i+1), w.mono)
+		w.look()
+	}
+	p.Die()
+	w.look()
+	// The names are gone; new ones come in another order.
+	if err := os.Remove(n.Path); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	n = readertest.NewNames(t, w.dir, w.uid, 8)
+	app = n.App("App")
+	q := readertest.NewProc(t, w.dir, n, 101)
+	slices.Reverse(names)
+	for _, name := range names {
+		q.Good(0, n.Tran(app, name), 10, w.mono)
+	}
+	w.look()
+	for name, ns := range map[string]uint64{"App/Z": 11, "App/Y": 12, "App/other": 3 + 4 + 20} {
+		if r := w.tran(name); r.GoodNS != ns {
+			t.Errorf("%+v, want %d", r, ns)
+		}
+	}
+}
+
+// TestManyOver: names without end take no memory without end.
+func TestManyOver(t *testing.T) {
+	var r rows
+	r.init(false)
+	conf := Config{MaxPerApplication: 1, MaxTransactions: 1, MaxApplications: 1}
+	a := r.appOf(&conf, "", "App", "")
+	for i := range maxOver + 100 {
+		r.tranOf(&conf, a, fmt.Sprint(i), "")
+	}
+	if len(r.over[kindTran]) != maxOver || !r.ever[kindTran] || len(r.trans) != 2 {
+		t.Errorf("%d over, %d rows", len(r.over[kindTran]), len(r.trans))
+	}
+	var again rows
+	again.init(false)
+	for _, c := range r.unsaved {
+		again.restore(c)
+	}
+	conf.MaxTransactions, conf.MaxPerApplication = 100, 100
+	b := again.appOf(&conf, "", "App", "")
+	if got := again.tranOf(&conf, b, "new", ""); got.Name != "App/other" {
+		t.Errorf("a row of its own: %s", got.Name)
+	}
+	if got := again.tranOf(&conf, b, "0", ""); got.Name != "App/0" {
+		t.Errorf("no row of its own: %s", got.Name)
+	}
+	if fmt.Sprint(len(r.choices())) != fmt.Sprint(len(r.unsaved)) {
+		t.Errorf("%d choices, recorded %d", len(r.choices()), len(r.unsaved))
+	}
+}
+
+// TestUsersApart: with it names of several users are rows of their own, without they
+// are one. It needs another user's files.
+func TestUsersApart(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		t.Run(fmt.Sprint(apart), func(t *testing.T) {
+			w := newWorld(t)
+			w.conf.UsersApart = apart
+			const another = 54321 // a number without a login name
+			for i, uid := range []uint32{w.uid, another} {
+				n := readertest.NewNames(t, w.dir, uid, 7)
+				n.Tran(n.App("Bank"), "Deposit")
+				p := readertest.NewProc(t, w.dir, n, 100)
+				p.Good(0, 1, uint64(i)+1, w.mono)
+				p.Use(1, 1)
+			}
+			for range 2 {
+				w.start()
+				w.look()
+				if !apart {
+					if d := w.tran("Bank/Deposit"); d.Count != 2 || d.GoodNS != 3 || d.User != "" || w.c.Snapshot().Apps[0].Users != 2 {
+						t.Errorf("%+v %+v", d, w.c.Snapshot().Apps[0])
+					}
+					continue
+				}
+				if d := w.tran("54321:Bank/Deposit"); d.Count != 1 || d.GoodNS != 2 || d.User != "54321" || d.Key != "Deposit" {
+					t.Errorf("%+v", d)
+				}
+				if d := w.tran(loginName(w.uid) + ":Bank/Deposit"); d.Count != 1 || d.GoodNS != 1 || d.User != loginName(w.uid) {
+					t.Errorf("%+v", d)
+				}
+			}
+		})
+	}
+}
+
+// TestNames: what cannot stand in a name is replaced.
+func TestNames(t *testing.T) {
+	w := newWorld(t)
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	a := n.App("a/b\n\xff")
+	n.Tran(a, "GET/x\x1b[1m")
+	n.Tran(n.App(""), "none")
+	n.Tran(99, "none")
+	w.start()
+	w.look()
+	s := w.c.Snapshot()
+	if len(s.Trans) != 1 || s.Trans[0].Name != "a_b??/GET/x?[1m" || s.Apps[0].Name != "a_b??" {
+		t.Errorf("%v", s.Trans)
+	}
+}
+
+// TestTrace: wishes are followed by what is there and by what comes, and end.
+func TestTrace(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	n.Put32(readertest.TranOff(2)+16, 1) // an earlier collector's wish
+	w.start()
+	w.c.Trace("Bank/Deposit", true)
+	w.c.Trace("Bank/Third", true)
+	w.look()
+	n.Tran(1, "Third")
+	w.look()
+	check := func(want ...uint32) {
+		t.Helper()
+		for i, v := range want {
+			if got := n.Get32(readertest.TranOff(uint32(i+1)) + 16); got != v {
+				t.Errorf("transaction %d: %d", i+1, got)
+			}
+			if w.c.Snapshot().Trans[i].Traced != (v == 1) {
+				t.Errorf("transaction %d: not told", i+1)
+			}
+		}
+	}
+	check(1, 0, 1)
+	if got := fmt.Sprint(w.c.Traced()); got != "[Bank/Deposit Bank/Third]" {
+		t.Error(got)
+	}
+	w.c.Trace("Bank/Deposit", false)
+	w.look()
+	check(0, 0, 1)
+}
+
+// TestTenThousand: a row more does not move the others, and no count goes back while
+// all of them change at random.
+func TestTenThousand(t *testing.T) {
+	w := newWorld(t)
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	app := n.App("App")
+	p := readertest.NewProc(t, w.dir, n, 100)
+	for i := range 10000 {
+		p.Good(0, n.Tran(app, fmt.Sprint(i)), 100, w.mono)
+	}
+	w.start()
+	w.look()
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 3 {
+		before := w.c.Snapshot()
+		for range 1000 {
+			p.Good(r.IntN(2), 1+r.Uint32N(10000), 100, w.mono)
+		}
+		n.Tran(app, fmt.Sprint("more", r.Uint64()))
+		w.look()
+		after := w.c.Snapshot()
+		for i, t0 := range before.Trans {
+			if t1 := after.Trans[i]; t0.Name != t1.Name || t1.Count < t0.Count {
+				t.Fatalf("%+v\n%+v", t0, t1)
+			}
+		}
+	}
+	var sum uint64
+	for _, r := range w.c.Snapshot().Trans {
+		sum += r.Count
+	}
+	if sum != 13000 {
+		t.Errorf("%d in all", sum)
+	}
+}
