@@ -11,9 +11,9 @@ type EventInfo struct {
 	Tran     uint32
 	Handle   uint32
 	Status   int32
-	Flags    uint32 // the data buffer's
-	Given    byte   // which metrics it had: from the highest bit on, the string's last
-	Duration uint64 // nanoseconds
+	Flags    uint32           // the data buffer's
+	Given    byte             // which metrics it had: from the highest bit on, the string's last
+	Duration uint64           // nanoseconds
 	Fields   [Metrics][8]byte // the metrics as they stand in the data buffer
 	String   string
 	Parent   []byte // correlators; nil where there are none

@@ -1,0 +1,384 @@
+//go:build linux
+
+package armseg_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/shm"
+)
+
+const anyBytes = 1 << 38
+
+func me() uint32 { return uint32(os.Geteuid()) }
+
+func openProc(t testing.TB, p *readertest.Proc) *armseg.ProcReader {
+	t.Helper()
+	r, err := armseg.OpenProc(p.Path, me(), armseg.ProcLimits{Bytes: anyBytes, Cells: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func openNames(t testing.TB, n *readertest.Names) *armseg.NamesReader {
+	t.Helper()
+	r, err := armseg.OpenNames(n.Path, me())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// TestBuckets: bounds, middles and their error, as docs/arm-segment.md states them.
+func TestBuckets(t *testing.T) {
+	next := uint64(0)
+	for b := range 256 {
+		lo, hi := armseg.BucketBounds(uint8(b))
+		if lo != next || int(armseg.Bucket(lo)) != b || int(armseg.Bucket(hi)) != b {
+			t.Fatalf("bucket %d: %d to %d", b, lo, hi)
+		}
+		mid := armseg.BucketMiddle(uint8(b))
+		for _, v := range []uint64{lo, hi} {
+			diff := math.Abs(float64(mid) - float64(v))
+			if lo < 512 && diff > 32 || lo >= 512 && diff > float64(v)/16 {
+				t.Errorf("bucket %d: %d is %v from %d", b, mid, diff, v)
+			}
+		}
+		next = hi + 1
+	}
+	if next != 1<<40 || armseg.Bucket(math.MaxUint64) != 255 {
+		t.Errorf("the last ends at %d", next)
+	}
+}
+
+// TestHist compares with a plain array.
+func TestHist(t *testing.T) {
+	var h armseg.Hist
+	var want [256]uint64
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		b, n := uint8(r.IntN(256)), r.Uint64N(100)
+		if r.IntN(3) == 0 && want[b] >= n {
+			h.Sub(b, n)
+			want[b] -= n
+		} else {
+			h.Add(b, n)
+			want[b] += n
+		}
+	}
+	last := -1
+	h.Each(func(b uint8, n uint64) bool {
+		if int(b) <= last || want[b] != n || h.Get(b) != n {
+			t.Errorf("bucket %d: %d, want %d", b, n, want[b])
+		}
+		last = int(b)
+		return true
+	})
+	h.Reset()
+	h.Each(func(uint8, uint64) bool { t.Error("not empty"); return false })
+	if h.Get(3) != 0 {
+		t.Error("not empty")
+	}
+}
+
+// TestDamagedHeaders damages each field of the headers.
+func TestDamagedHeaders(t *testing.T) {
+	names := map[string]struct {
+		off, width, v uint64
+		want          error
+	}{
+		"nothing": {armseg.NamesMinor, 2, 9, nil}, "magic": {0, 8, 1, armseg.ErrFormat}, "order": {armseg.NamesOrder, 4, 0x04030201, armseg.ErrFormat},
+		"major": {armseg.NamesMajor, 2, 2, armseg.ErrFormat}, "header": {armseg.NamesHeaderLen, 4, 0, armseg.ErrFormat},
+		"app": {armseg.NamesAppLen, 4, 1, armseg.ErrFormat}, "tran": {armseg.NamesTranLen, 4, 1 << 31, armseg.ErrFormat},
+		"building": {armseg.NamesState, 4, 0, armseg.ErrNotReady}, "state": {armseg.NamesState, 4, 9, armseg.ErrNotReady},
+		"retired": {armseg.NamesState, 4, 2, nil}, "owner": {armseg.NamesUID, 4, 12345, armseg.ErrOwner},
+		"apps": {armseg.NamesAppMax, 4, armseg.AppMax + 1, armseg.ErrFormat}, "trans": {armseg.NamesTranMax, 4, math.MaxUint32, armseg.ErrFormat},
+		"apps beyond": {armseg.NamesAppsOff, 8, 1 << 40, armseg.ErrFormat}, "overflow": {armseg.NamesTransOff, 8, math.MaxUint64 - 7, armseg.ErrFormat},
+		"unaligned": {armseg.NamesTransOff, 8, readertest.AppsOff + 4, armseg.ErrFormat}, "in the header": {armseg.NamesAppsOff, 8, 0, armseg.ErrFormat},
+		"address": {armseg.NamesAddrLen, 2, math.MaxUint16, nil},
+	}
+	for what, c := range names {
+		n := readertest.NewNames(t, t.TempDir(), me(), 7)
+		put(n.File, c.off, c.width, c.v)
+		r, err := armseg.OpenNames(n.Path, me())
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("names, %s: %v, want %v", what, err, c.want)
+		}
+		if r != nil {
+			if len(r.Address) > 24 {
+				t.Errorf("address of %d bytes", len(r.Address))
+			}
+			r.Close()
+		}
+	}
+	procs := map[string]struct {
+		off, width, v uint64
+		want          error
+	}{
+		"nothing": {armseg.ProcMinor, 2, 9, nil}, "magic": {0, 8, 1, armseg.ErrFormat}, "major": {armseg.ProcMajor, 2, 0, armseg.ErrFormat},
+		"header": {armseg.ProcHeaderLen, 4, 0, armseg.ErrFormat}, "block": {armseg.ProcBlockLen, 4, 0, armseg.ErrFormat},
+		"chunk": {armseg.ProcChunkLen, 4, 0, armseg.ErrFormat}, "cell": {armseg.ProcCellLen, 4, 0, armseg.ErrFormat},
+		"building": {armseg.ProcState, 4, 0, armseg.ErrNotReady}, "ended": {armseg.ProcState, 4, 2, nil},
+		"owner": {armseg.ProcUID, 4, 12345, armseg.ErrOwner}, "inits": {armseg.ProcInitsOff, 8, 1 << 50, armseg.ErrFormat},
+		"apps": {armseg.ProcAppMax, 4, math.MaxUint32, armseg.ErrFormat}, "chunks": {armseg.ProcChunkMax, 4, armseg.ChunkMax + 1, armseg.ErrFormat},
+		"chunks unaligned": {armseg.ProcChunksOff, 8, 1001, armseg.ErrFormat}, "blocks": {armseg.ProcBlockMax, 4, 1 << 31, armseg.ErrFormat},
+		"blocks overflow": {armseg.ProcBlocksOff, 8, math.MaxUint64 - 7, armseg.ErrFormat},
+	}
+	for what, c := range procs {
+		dir := t.TempDir()
+		p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
+		put(p.File, c.off, c.width, c.v)
+		r, err := armseg.OpenProc(p.Path, me(), armseg.ProcLimits{Bytes: anyBytes, Cells: 100})
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("process, %s: %v, want %v", what, err, c.want)
+		}
+		if r != nil {
+			r.Close()
+		}
+	}
+}
+
+func put(f *readertest.File, off, width, v uint64) {
+	switch width {
+	case 2:
+		f.Put16(off, uint16(v))
+	case 4:
+		f.Put32(off, uint32(v))
+	default:
+		f.Put64(off, v)
+	}
+}
+
+// TestRefusedFiles: of another's, too large, too small.
+func TestRefusedFiles(t *testing.T) {
+	dir := t.TempDir()
+	n := readertest.NewNames(t, dir, me(), 7)
+	p := readertest.NewProc(t, dir, n, 1)
+	if _, err := armseg.OpenProc(p.Path, me()+1, armseg.ProcLimits{Bytes: anyBytes}); !errors.Is(err, armseg.ErrOwner) {
+		t.Error(err)
+	}
+	if _, err := armseg.OpenNames(n.Path, me()+1); !errors.Is(err, armseg.ErrOwner) {
+		t.Error(err)
+	}
+	if _, err := armseg.OpenProc(p.Path, me(), armseg.ProcLimits{Bytes: 1000}); !errors.Is(err, shm.ErrLarge) {
+		t.Error(err)
+	}
+	p.Truncate(1 << 42)
+	if _, err := armseg.OpenProc(p.Path, me(), armseg.ProcLimits{Bytes: math.MaxInt64}); !errors.Is(err, shm.ErrLarge) {
+		t.Error(err)
+	}
+	n.Truncate(1 << 42)
+	if _, err := armseg.OpenNames(n.Path, me()); !errors.Is(err, shm.ErrLarge) {
+		t.Error(err)
+	}
+	n.Truncate(511)
+	if _, err := armseg.OpenNames(n.Path, me()); !errors.Is(err, shm.ErrSmall) {
+		t.Error(err)
+	}
+}
+
+// TestNamesOnce: each record is told once, whenever it is published, and dead ones never.
+func TestNamesOnce(t *testing.T) {
+	n := readertest.NewNames(t, t.TempDir(), me(), 7)
+	a := n.App("A")
+	for i := range 5 {
+		n.Tran(a, fmt.Sprint(i))
+	}
+	n.Put32(readertest.TranOff(2)+armseg.TranState, armseg.RecordDead)
+	n.Put32(readertest.TranOff(4)+armseg.TranState, armseg.RecordBuilding)
+	r := openNames(t, n)
+	told := func() (list []string) {
+		t.Helper()
+		err := r.Update(func(id uint32, a *armseg.App) { list = append(list, fmt.Sprint("A", id, a.Key, a.Descr)) },
+			func(id uint32, a *armseg.TranInfo) { list = append(list, fmt.Sprint(id, a.App, a.Key)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got := fmt.Sprint(told()); got != "[A1Athe application A 1 10 3 12 5 14]" {
+		t.Error(got)
+	}
+	if got := told(); got != nil {
+		t.Error(got)
+	}
+	n.Put32(readertest.TranOff(4)+armseg.TranState, armseg.RecordPublished)
+	n.Tran(a, "new")
+	if got := fmt.Sprint(told()); got != "[4 13 6 1new]" {
+		t.Error(got)
+	}
+}
+
+// TestUse: counts are released, never below zero, and epochs stay.
+func TestUse(t *testing.T) {
+	n := readertest.NewNames(t, t.TempDir(), me(), 7)
+	n.Put64(readertest.AppOff(n.App("A"))+armseg.AppUse, 9<<32|5)
+	r := openNames(t, n)
+	for _, c := range []struct{ by, want uint32 }{{2, 3}, {0, 3}, {4, 0}, {1, 0}} {
+		if err := r.Release(1, c.by); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Use(1); err != nil || got != 9<<32|uint64(c.want) {
+			t.Errorf("%#x %v, want %d", got, err, c.want)
+		}
+	}
+	for _, id := range []uint32{0, armseg.AppMax + 1, math.MaxUint32} {
+		if err := r.Release(id, 1); err != nil {
+			t.Error(err)
+		}
+		if use, err := r.Use(id); use != 0 || err != nil {
+			t.Error(use, err)
+		}
+		if err := errors.Join(r.SetTrace(id+1<<20, true), r.Unuse(id, 0)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLimitOfCells: what is over is left out, and said to be.
+func TestLimitOfCells(t *testing.T) {
+	dir := t.TempDir()
+	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
+	for i := range uint32(100) {
+		p.Good(0, i+1, 10, 1)
+	}
+	r, err := armseg.OpenProc(p.Path, me(), armseg.ProcLimits{Bytes: anyBytes, Cells: 16 + 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	seen := 0
+	for range 2 {
+		if err := r.Changed(true, 1, func(*armseg.CellDelta) { seen++ }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen != 100 || !r.Over() {
+		t.Errorf("%d cells, over: %v", seen/2, r.Over())
+	}
+}
+
+// TestGrow: what lies beyond what was mapped is found when the file has grown.
+func TestGrow(t *testing.T) {
+	dir := t.TempDir()
+	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
+	r := openProc(t, p)
+	var sum uint64
+	for i := range uint32(500) {
+		p.Good(0, i+1, 10, 1)
+		if err := r.Changed(false, 1, func(d *armseg.CellDelta) { sum += d.Count }); err != nil {
+			t.Fatal(err)
+		}
+		if sum != uint64(i)+1 {
+			t.Fatalf("%d of %d", sum, i+1)
+		}
+	}
+}
+
+// TestOpsKept: a block that says so is left alone while nothing changes, and read twice
+// after a change.
+func TestOpsKept(t *testing.T) {
+	dir := t.TempDir()
+	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
+	p.Good(0, 1, 10, 1)
+	b := p.Block(0)
+	p.Put32(b+armseg.BlockFlags, armseg.BlockOpsKept)
+	p.Put64(b+armseg.BlockOps, 1)
+	r := openProc(t, p)
+	look := func(full bool) (n int) {
+		if err := r.Changed(full, 1, func(*armseg.CellDelta) { n++ }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := look(false); n != 1 {
+		t.Errorf("%d cells", n)
+	}
+	p.Good(0, 1, 10, 1) // its ops came before
+	if n := look(false); n != 1 {
+		t.Errorf("%d cells", n)
+	}
+	p.Good(0, 1, 10, 1) // against the rules
+	if n := look(false); n != 0 {
+		t.Errorf("%d cells", n)
+	}
+	if n := look(true); n != 1 {
+		t.Errorf("at the end: %d cells", n)
+	}
+	p.Good(0, 1, 10, 1)
+	p.Add64(b+armseg.BlockOps, 1)
+	if n := look(false); n != 1 {
+		t.Errorf("%d cells", n)
+	}
+}
+
+// TestRing: the latest times come in order, and stale words are left out.
+func TestRing(t *testing.T) {
+	dir := t.TempDir()
+	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
+	r := openProc(t, p)
+	now := int64(5e15)
+	look := func() (got []armseg.Ended) {
+		if err := r.Changed(false, now, func(d *armseg.CellDelta) { got = append(got, d.Ended...) }); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	times := []uint64{1, 1 << 33, 1<<34 - 1, 1<<34 + 2, 1<<50 + 1<<20}
+	for i, ns := range times {
+		p.Good(0, 1, ns, now-int64(len(times)-i)*1e9)
+	}
+	for i, e := range look() {
+		if e.NS != times[i] {
+			t.Errorf("%d, want %d", e.NS, times[i])
+		}
+		if at := now - int64(len(times)-i)*1e9; e.At > at || at-e.At > 1<<20 {
+			t.Errorf("%d, want %d", e.At, at)
+		}
+	}
+	for i := range uint64(40) {
+		p.Good(0, 1, 100+i, now)
+	}
+	got := look()
+	if len(got) != 16 || got[0].NS != 124 || got[15].NS != 139 {
+		t.Errorf("%v", got)
+	}
+	c := p.Cell(0, 1)
+	p.Good(0, 1, 1, now)
+	p.Put64(c+armseg.CellN, p.Get64(c+armseg.CellN)+3) // whose words are not there yet
+	p.Add64(c+armseg.CellHist, 3)
+	if got := look(); len(got) != 1 || got[0].NS != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestMissing: a missing file.
+func TestMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none")
+	if _, err := armseg.OpenProc(path, me(), armseg.ProcLimits{Bytes: anyBytes}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := armseg.OpenNames(path, me()); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{"": "", "plain": "plain", "a\x00b": "a", "\xff\xfe": "??", "é": "é", "a\tb\n\x1b[": "a?b??[",
+		"a\u00a0b\u202e\u2028": "a?b??", "\u200b": "?"} {
+		if got := armseg.Text([]byte(in)); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
