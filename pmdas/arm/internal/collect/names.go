@@ -22,18 +22,18 @@ type account struct {
 
 // names is a user's file of names.
 type names struct {
-	r       *armseg.NamesReader
-	u       *account
-	file    string
-	apps    []*appRow // by id less 1; nil where there is none
-	trans   []tran
-	procs   int
-	idle    int64 // since when nobody uses it
-	inode   uint64
-	unused  bool   // its applications' use was looked after since
-	bad     bool   // it was cut off
-	updated uint64 // the look of the last extra update
-	gone    bool   // it has no name in the directory any more
+	r      *armseg.NamesReader
+	u      *account
+	file   string
+	apps   []*appRow // by id less 1; nil where there is none
+	trans  []tran
+	procs  int
+	idle   int64 // since when nobody uses it
+	inode  uint64
+	unused bool   // its applications' use was looked after since
+	bad    bool   // it was cut off
+	barren uint64 // the look in which an id was not found
+	gone   bool   // it has no name in the directory any more
 }
 
 // tran is a transaction of a user.
@@ -131,20 +131,27 @@ func at[T any](list []T, id uint32) (v T) {
 	return list[id-1]
 }
 
-// tran returns what an id stands for; its row is nil for one that is not there. It may
-// have come just now.
+// tran returns what an id stands for, nil for nothing. It may have come just now, while a
+// process's file was being read: who counts in a transaction has named it before. Only an
+// id that nobody has named finds nothing new, and then no other is looked for in this look.
 func (c *Collector) tran(n *names, id uint32) *tran {
-	if uint64(id) > uint64(len(n.trans)) && n.updated != c.looks {
-		n.updated = c.looks
-		_ = c.update(n) // what is cut off is found at the next look
-	}
-	if id == 0 || uint64(id) > uint64(len(n.trans)) {
-		return nil
-	}
-	if t := &n.trans[id-1]; t.row != nil {
+	if t := n.tran(id); t != nil || id == 0 || n.barren == c.looks {
 		return t
 	}
-	return nil
+	_ = c.update(n) // what is cut off is found at the next look
+	t := n.tran(id)
+	if t == nil {
+		n.barren = c.looks
+	}
+	return t
+}
+
+// tran returns what is known of an id.
+func (n *names) tran(id uint32) *tran {
+	if id == 0 || uint64(id) > uint64(len(n.trans)) || n.trans[id-1].row == nil {
+		return nil
+	}
+	return &n.trans[id-1]
 }
 
 // followWishes sets and clears what asks for traces.
