@@ -19,7 +19,11 @@ export PATH := $(dir $(GO)):/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$(PATH
 # Root may build in somebody else's checkout, of which git does not approve.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
-GOTEST := go run ./scripts/gotest -count=1 -shuffle=on -timeout 20m
+GOTEST := go run github.com/pcp-rtime/rtime/scripts/gotest -count=1 -shuffle=on -timeout 20m
+
+# Modules of their own below this one: what they depend on, nothing else does.
+MODULES := arm/otel
+in_modules = @set -e; for m in $(MODULES); do echo "cd $$m && $(1)"; (cd $$m && $(1)); done
 
 .PHONY: build test deps unit race system check cross fuzz bench install clean
 .NOTPARALLEL:
@@ -41,10 +45,12 @@ check:
 
 unit:
 	$(GOTEST) ./...
+	$(call in_modules,$(GOTEST) ./...)
 
 # What lies in test/ runs programs that were built without the detector.
 race:
 	$(GOTEST) -race $$(go list ./... | grep -v /test/)
+	$(call in_modules,$(GOTEST) -race ./...)
 
 # Alone, and last: these tests change what the machine's own pmcd runs, and PCP's
 # scripts kill every process with an agent's name.
@@ -57,6 +63,7 @@ cross: cross-arm64 cross-386 cross-s390x
 cross-%:
 	GOOS=linux GOARCH=$* CGO_ENABLED=0 go build ./...
 	GOOS=linux GOARCH=$* CGO_ENABLED=0 go vet ./...
+	$(call in_modules,GOOS=linux GOARCH=$* CGO_ENABLED=0 go vet ./...)
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

@@ -117,6 +117,8 @@ func TestRulesCatch(t *testing.T) {
 		{"library's tests know an agent", graph{"pmns": {tests: []string{in("pmdas/lan")}}}, "pmns must not know pmdas/lan"},
 		{"agents know each other", graph{"pmdas/dds": of(in("pmdas/lan"))}, "pmdas/dds must not know pmdas/lan"},
 		{"numbers know PCP", graph{"internal/ids": of(in("pcp"))}, "internal/ids imports pcp"},
+		{"a module of its own", graph{"arm/otel": of("go.opentelemetry.io/otel/sdk/trace", in("arm"))}, ""},
+		{"arm's tests and OpenTelemetry", graph{"arm": {tests: []string{"go.opentelemetry.io/otel"}}}, "arm must not know go.opentelemetry.io/otel"},
 		{"similar names", graph{"armour": of(in("pcp")), "pmda": of("network")}, ""},
 	} {
 		got := c.g.check(table)
