@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -244,5 +245,29 @@ func TestMadeUpNames(t *testing.T) {
 	}
 	if app.Transaction("7") != app.Transaction("7") {
 		t.Error("a name that is there is another transaction")
+	}
+}
+
+// TestReport: what was timed elsewhere is counted as it was timed.
+func TestReport(t *testing.T) {
+	dir := segments(t)
+	app := open(t, dir, "app")
+	tr := app.Transaction("t")
+	for _, d := range []time.Duration{time.Second, time.Millisecond, -1} {
+		for s := range arm.Failed + 2 {
+			if tr.Report(d, s) != (s <= arm.Failed) || (*arm.Transaction)(nil).Report(d, s) {
+				t.Error(d, s)
+			}
+		}
+	}
+	got := read(t, dir, 1)
+	const sum = 1_001_000_000
+	want := counts{good: 3, n: 3, sum: sum, aborted: 3, abortedNS: sum, failed: 3, failedNS: sum, max: 1e9}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	app.Close()
+	if tr.Report(1, arm.Good) {
+		t.Error("counted after Close")
 	}
 }

@@ -34,6 +34,20 @@ func (t *Tran) Start() Running {
 	return r
 }
 
+// Report counts an execution that took d nanoseconds and ends now. ok is false where the
+// transaction is not active, or there is no room.
+func (t *Tran) Report(d uint64, s Status) (ok bool) {
+	if !t.Active() {
+		return false
+	}
+	c := t.cell()
+	if c == nil {
+		return false
+	}
+	c.count(d, uint64(t.w.now()+t.w.offset), s)
+	return true
+}
+
 // claim does what comes before the clock is read.
 func (t *Tran) claim() Running {
 	if !t.Active() {
