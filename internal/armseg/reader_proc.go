@@ -219,6 +219,9 @@ func (p *ProcReader) slots(off uint64, f func(tran uint32, start int64)) {
 	}
 }
 
+// LimitCells changes how many cells are read; those that are known stay.
+func (p *ProcReader) LimitCells(n int) { p.limits.Cells = n }
+
 // Over reports whether something was left out for a limit.
 func (p *ProcReader) Over() bool { return p.over }
 

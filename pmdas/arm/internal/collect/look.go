@@ -19,8 +19,17 @@ func (c *Collector) look() {
 	c.rows.begin()
 	for _, u := range c.order {
 		c.lookAtNames(u)
+		left := maxCells
 		for _, p := range u.procs {
+			left -= p.r.Cells()
+		}
+		for _, p := range u.procs {
+			known := p.r.Cells()
+			p.r.LimitCells(known + left)
 			c.lookAt(p)
+			if p.r != nil {
+				left -= p.r.Cells() - known
+			}
 		}
 		c.drop(u)
 	}

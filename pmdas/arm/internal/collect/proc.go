@@ -6,8 +6,9 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg"
 )
 
-// maxCells is how many cells of one process are read.
-const maxCells = 1 << 20
+// maxCells is how many cells of one user's processes are read. A cell that is known takes
+// some 250 bytes of memory here. What is over counts nowhere.
+const maxCells = 1 << 19
 
 // proc is a process whose file is read.
 type proc struct {
@@ -48,7 +49,7 @@ func (c *Collector) openProc(f *entry) error {
 	if err := c.admit(u, f.size); err != nil {
 		return err
 	}
-	r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes, Cells: maxCells})
+	r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes})
 	if err != nil {
 		return err
 	}
