@@ -1,0 +1,326 @@
+/* Correlators, what becomes of parents and children, traces, and W3C trace context. */
+#include "seen.h"
+
+static int app, tran;
+
+static arm_data1_t *buffer(int flags)
+{
+	static arm_data1_t b;
+
+	memset(&b, 0, sizeof(b));
+	b.format = ARM_FORMAT_DATA;
+	b.flags[0] = (unsigned char)flags;
+	return &b;
+}
+
+static int start_with(arm_data1_t *b, int size)
+{
+	int h = arm_start(tran, 0, (arm_data_t *)b, size);
+
+	CHECK(h > 0);
+	return h;
+}
+
+static uint32_t get(const unsigned char *at, int n)
+{
+	uint32_t v = 0;
+
+	while (n--)
+		v = v << 8 | *at++;
+	return v;
+}
+
+static void put(unsigned char *at, uint32_t v, int n)
+{
+	while (n--)
+		*at++ = (unsigned char)(v >> 8 * n);
+}
+
+static uint64_t bad(void)
+{
+	return seen(getpid(), tran).bad_data;
+}
+
+static void generated(void)
+{
+	arm_data1_t *b = buffer(ARM_CORRELATOR_WANTED);
+	const unsigned char *c = (const unsigned char *)&b->correlator;
+	struct segment s = open_names();
+	struct seg_names *n = (struct seg_names *)s.base;
+	int h = start_with(b, 256), len = ARM_CORRELATOR_LENGTH(&b->correlator), size;
+
+	CHECK_EQ(b->flags[0], ARM_CORRELATOR_WANTED | ARM_CORRELATOR_GIVEN);
+	CHECK(len == 28 || len == 40);
+	CHECK_EQ(len, 22 + n->addr_len);
+	CHECK(c[2] == 1 && c[3] == 0);
+	CHECK_EQ(get(c + 4, 2), n->addr_format);
+	CHECK(get(c + 6, 2) == 41377 && get(c + 8, 2) == 2 && get(c + 10, 2) == geteuid());
+	CHECK(get(c + 12, 4) == (uint32_t)h && get(c + 16, 4) == (uint32_t)tran);
+	CHECK(get(c + 20, 2) == n->addr_len && memcmp(c + 22, n->address, n->addr_len) == 0);
+	CHECK_EQ(get(c + 22 + n->addr_len - 2, 2), 44321);
+	finish(h);
+	/* Only where there is room, and no byte behind it. */
+	for (size = 88; size < 88 + len; size++) {
+		b = buffer(ARM_CORRELATOR_WANTED | ARM_CORRELATOR_GIVEN);
+		finish(start_with(b, size));
+		CHECK_EQ(b->flags[0], ARM_CORRELATOR_WANTED);
+		CHECK_EQ(ARM_CORRELATOR_LENGTH(&b->correlator), 0);
+	}
+	b = buffer(ARM_CORRELATOR_WANTED);
+	b->correlator.data[len - 2] = 77;
+	finish(start_with(b, 88 + len));
+	CHECK(b->flags[0] & ARM_CORRELATOR_GIVEN);
+	CHECK_EQ(b->correlator.data[len - 2], 77);
+	b = buffer(0); /* not asked for */
+	finish(start_with(b, 256));
+	CHECK(b->flags[0] == 0 && ARM_CORRELATOR_LENGTH(&b->correlator) == 0);
+	CHECK_EQ(bad(), 0);
+	close_segment(&s);
+}
+
+/* A correlator of another vendor, by its fields. */
+static void foreign(arm_data1_t *b, uint32_t vendor, uint32_t class, int addr_len)
+{
+	unsigned char *c = (unsigned char *)&b->correlator;
+
+	put(c, 22 + (uint32_t)addr_len, 2);
+	put(c + 2, 1, 1);
+	put(c + 4, 5, 2);
+	put(c + 6, vendor, 2);
+	put(c + 8, 3, 2);
+	put(c + 10, 4, 2);
+	put(c + 12, 99, 4);
+	put(c + 16, class, 4);
+	put(c + 20, (uint32_t)addr_len, 2);
+	memset(c + 22, 'A', (size_t)addr_len);
+}
+
+static struct seg_pair *pair_of(struct segment *s, uint32_t vendor, uint32_t class)
+{
+	struct seg_pair *p = (struct seg_pair *)(s->base + proc_of(s)->pairs_off);
+	int i;
+
+	for (i = 0; proc_of(s)->pairs_off && i < PAIRS_LEN; i++)
+		if (p[i].state == RECORD_PUBLISHED && p[i].vendor == vendor && p[i].class == class && p[i].tran == (uint32_t)tran)
+			return &p[i];
+	return NULL;
+}
+
+static void pairs(void)
+{
+	struct segment s;
+	struct seg_pair *p;
+	arm_data1_t *b;
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		b = buffer(ARM_PARENT_GIVEN);
+		foreign(b, 7, 1234567, 16);
+		put((unsigned char *)&b->correlator + 12, (uint32_t)i, 4); /* the instance does not matter */
+		CHECK_EQ(arm_stop(start_with(b, 88 + 38), i % 3, 0, NULL, 0), 0);
+	}
+	b = buffer(ARM_PARENT_GIVEN);
+	foreign(b, 8, 1234567, 146); /* as long as can be */
+	finish(start_with(b, 256));
+	s = open_proc(getpid());
+	CHECK((p = pair_of(&s, 7, 1234567)));
+	CHECK(p->count == 2 && p->aborted == 2 && p->failed == 2 && p->sum > 0);
+	CHECK(p->version == 3 && p->instance == 4 && p->addr_format == 5 && p->addr_len == 16);
+	CHECK(memcmp(p->address, "AAAAAAAAAAAAAAAA\0\0\0\0\0\0\0\0", 24) == 0);
+	CHECK((p = pair_of(&s, 8, 1234567)) && p->addr_len == 24 && p->count == 1);
+	/* What nobody can read, and what says nothing. */
+	foreign(b, 9, 1, 16);
+	((unsigned char *)&b->correlator)[2] = 2;
+	finish(start_with(b, 256));
+	foreign(b, 9, 1, 16);
+	put((unsigned char *)&b->correlator + 20, 17, 2);
+	finish(start_with(b, 256));
+	put((unsigned char *)&b->correlator, 21, 2);
+	finish(start_with(b, 256));
+	put((unsigned char *)&b->correlator, 1, 2);
+	finish(start_with(b, 256));
+	put((unsigned char *)&b->correlator, 0, 2);
+	finish(start_with(b, 256));
+	CHECK(!pair_of(&s, 9, 1));
+	CHECK_EQ(bad(), 0);
+	close_segment(&s);
+}
+
+/* One generated for a parent, as the child's parent; then as many parents as there is room for. */
+static void chain_and_full(void)
+{
+	struct segment s;
+	struct seg_pair *p;
+	arm_data1_t *b = buffer(ARM_CORRELATOR_WANTED);
+	int h = start_with(b, 256), i;
+
+	b->flags[0] = ARM_PARENT_GIVEN | ARM_CORRELATOR_WANTED;
+	finish(start_with(b, 256));
+	CHECK_EQ(b->flags[0], ARM_PARENT_GIVEN | ARM_CORRELATOR_WANTED | ARM_CORRELATOR_GIVEN);
+	finish(h);
+	s = open_proc(getpid());
+	CHECK((p = pair_of(&s, 41377, (uint32_t)tran)) && p->count == 1);
+	for (i = 0; i < 600; i++) {
+		b = buffer(ARM_PARENT_GIVEN);
+		foreign(b, 10, 1 + (uint32_t)i, 4);
+		finish(start_with(b, 256));
+	}
+	CHECK_EQ(proc_of(&s)->pairs_lost, 600 - (PAIRS_LEN - 4));
+	CHECK((p = pair_of(&s, 10, 1)) && p->count == 1);
+	close_segment(&s);
+}
+
+static struct seg_event *event(struct segment *s, uint64_t i)
+{
+	struct seg_event *e = (struct seg_event *)(s->base + proc_of(s)->trace_off) + i % TRACE_LEN;
+
+	CHECK_EQ(e->seq, 2 * i + 2);
+	CHECK_EQ(e->tran, tran);
+	return e;
+}
+
+static void traced(void)
+{
+	struct segment s;
+	struct seg_event *e;
+	arm_data1_t *b;
+	arm_data2_t text;
+	arm_correlator_t own;
+	int h, i;
+
+	b = buffer(ARM_TRACE_WANTED | ARM_CORRELATOR_WANTED | ARM_PARENT_GIVEN);
+	foreign(b, 11, 5, 4);
+	h = start_with(b, 256);
+	own = b->correlator;
+	CHECK_EQ(own.data[1], 0x40);
+	text.format = ARM_FORMAT_TEXT;
+	memset(text.text, 't', sizeof(text.text));
+	CHECK_EQ(arm_update(h, 0, (arm_data_t *)&text, 4 + 10), 0);
+	CHECK_EQ(arm_update(h, 0, (arm_data_t *)&text, 1024), 0);
+	CHECK_EQ(arm_stop(h, ARM_ABORT, 0, NULL, 0), 0);
+	s = open_proc(getpid());
+	CHECK_EQ(proc_of(&s)->trace_next, 4);
+	e = event(&s, 0);
+	CHECK(e->kind == EVENT_START && e->handle == (uint32_t)h && e->time > 0);
+	CHECK(e->parent[1] == 26 && e->parent[7] == 11 && memcmp(e->own, &own, 28) == 0);
+	e = event(&s, 1);
+	CHECK(e->kind == EVENT_UPDATE && e->text_len == 10 && memcmp(e->text, "tttttttttt", 11) == 0);
+	CHECK(event(&s, 2)->text_len == 1020);
+	e = event(&s, 3);
+	CHECK(e->kind == EVENT_STOP && e->status == ARM_ABORT && e->duration > 0);
+	CHECK_EQ(e->time - e->duration, event(&s, 0)->time);
+	/* The parent's flags are handed on; the agent's word traces, too. */
+	for (i = 0x40; i <= 0x80; i += 0x40) {
+		b = buffer(ARM_CORRELATOR_WANTED | ARM_PARENT_GIVEN);
+		foreign(b, 11, 5, 4);
+		b->correlator.data[1] = (unsigned char)i;
+		finish(start_with(b, 256));
+		CHECK_EQ(b->correlator.data[1], i);
+	}
+	CHECK_EQ(proc_of(&s)->trace_next, 8);
+	close_segment(&s);
+}
+
+static void traced_by_agent(void)
+{
+	struct segment s = open_proc(getpid()), n = open_names();
+	arm_data1_t *b = buffer(ARM_CORRELATOR_WANTED);
+	uint64_t next = proc_of(&s)->trace_next;
+	int i;
+
+	tran_of(&n, tran)->trace = 1;
+	finish(start_with(b, 256));
+	CHECK_EQ(b->correlator.data[1], 0x80);
+	for (i = 0; i < 200; i++)
+		finish(begin(tran));
+	tran_of(&n, tran)->trace = 0;
+	finish(begin(tran));
+	CHECK_EQ(proc_of(&s)->trace_next, next + 402);
+	CHECK_EQ(event(&s, next + 401)->kind, EVENT_STOP);
+	CHECK_EQ(event(&s, next + 401 - 127)->kind, EVENT_START);
+	close_segment(&s);
+	close_segment(&n);
+}
+
+static const char header[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+static void traceparents(void)
+{
+	static const char *const wrong[] = { "", "00", "00-", "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01",
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 ",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+		" 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+		"00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01" };
+	arm_correlator_t c;
+	char out[ARM_TRACEPARENT_SIZE], part[sizeof(header)];
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		CHECK(arm_correlator_from_traceparent(wrong[i], &c) < 0);
+	for (i = 0; i < sizeof(header) - 1; i++) {
+		memcpy(part, header, i);
+		part[i] = 0;
+		CHECK(arm_correlator_from_traceparent(part, &c) < 0);
+	}
+	CHECK(arm_correlator_from_traceparent(NULL, &c) < 0 && arm_correlator_from_traceparent(header, NULL) < 0);
+	CHECK_EQ(arm_correlator_from_traceparent(header, &c), 0);
+	CHECK_EQ(ARM_CORRELATOR_LENGTH(&c), 47);
+	CHECK_EQ(arm_correlator_to_traceparent(&c, out), 0);
+	CHECK(strcmp(out, header) == 0);
+	CHECK(arm_correlator_to_traceparent(NULL, out) < 0 && arm_correlator_to_traceparent(&c, NULL) < 0);
+	for (i = 0; i < 47; i++) {
+		c.length[1] = (unsigned char)i;
+		CHECK(arm_correlator_to_traceparent(&c, out) < 0);
+	}
+	c.length[0] = 255;
+	CHECK(arm_correlator_to_traceparent(&c, out) < 0);
+}
+
+/* A child's correlator is in the same trace, with an identifier of its own; whoever calls on with it
+ * is one pair with its parent, whatever trace it is. */
+static void contexts(void)
+{
+	arm_data1_t *b = buffer(ARM_PARENT_GIVEN | ARM_CORRELATOR_WANTED);
+	char one[ARM_TRACEPARENT_SIZE], two[ARM_TRACEPARENT_SIZE];
+	arm_correlator_t parent;
+
+	CHECK_EQ(arm_correlator_from_traceparent(header, &parent), 0);
+	b->correlator = parent;
+	finish(start_with(b, 256));
+	CHECK_EQ(arm_correlator_to_traceparent(&b->correlator, one), 0);
+	b = buffer(ARM_PARENT_GIVEN | ARM_CORRELATOR_WANTED);
+	b->correlator = parent;
+	finish(start_with(b, 256));
+	CHECK_EQ(arm_correlator_to_traceparent(&b->correlator, two), 0);
+	CHECK(memcmp(one, header, 36) == 0 && memcmp(two, header, 36) == 0);
+	CHECK(memcmp(one + 36, header + 36, 16) && memcmp(two + 36, header + 36, 16) && memcmp(one + 36, two + 36, 16));
+	CHECK(strcmp(one + 52, "-01") == 0);
+	b = buffer(ARM_CORRELATOR_WANTED);
+	finish(start_with(b, 256));
+	CHECK(arm_correlator_to_traceparent(&b->correlator, one) < 0); /* no trace context in it */
+}
+
+int main(void)
+{
+	make_dir();
+	tran = register_one("correlators", "t");
+	app = arm_init("correlators", NULL, 0, NULL, 0);
+	generated();
+	traced();
+	traced_by_agent();
+	tran = arm_getid(app, "contexts", NULL, 0, NULL, 0);
+	contexts();
+	tran = arm_getid(app, "pairs", NULL, 0, NULL, 0);
+	pairs();
+	tran = arm_getid(app, "chain", NULL, 0, NULL, 0);
+	chain_and_full();
+	traceparents();
+	return done();
+}
