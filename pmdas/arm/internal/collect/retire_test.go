@@ -116,9 +116,13 @@ func TestRetireKilled(t *testing.T) {
 	}
 }
 
-// TestMain is also a process that lives until its input ends.
+// TestMain is also a process that lives until its input ends, and one that counts.
 func TestMain(m *testing.M) {
-	if os.Getenv("COLLECT_TEST_LIVE") != "" {
+	if dir := os.Getenv(writeEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, write(dir, os.Getenv(tellEnv)))
+		os.Exit(1)
+	}
+	if os.Getenv(liveEnv) != "" {
 		fmt.Println("alive")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		os.Exit(0)
@@ -133,7 +137,7 @@ func TestAlive(t *testing.T) {
 		t.Fatal("no pid namespace")
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "COLLECT_TEST_LIVE=1")
+	cmd.Env = append(os.Environ(), liveEnv+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
