@@ -69,8 +69,10 @@ func TestManyRunning(t *testing.T) {
 		atLeast(t, p, "rtime.arm.agent.no_room", "", 1)
 		q.do("release 100000")
 		all(t, p, buy, "active", "0", "count", "100000", "abandoned", "0")
-		q.do("do %s 1000 0 4", buy)
-		is(t, p, "rtime.arm.count", buy, "104000")
+		q.do("hold %s 1000", buy)
+		is(t, p, "rtime.arm.active", buy, "1000")
+		q.do("release 1000")
+		all(t, p, buy, "active", "0", "count", "101000", "abandoned", "0")
 	})
 }
 

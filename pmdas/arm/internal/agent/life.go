@@ -10,9 +10,10 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// firstLook is how long the agent's start waits for the first snapshot. Clients that are
-// there already, when a killed agent is started again, so miss no value.
-const firstLook = 2 * time.Second
+// firstLook is how long the agent's start waits for the first look, which takes a few
+// milliseconds: clients that are there already, when a killed agent is started again, so
+// miss no value. pmcd waits for the agent meanwhile, and not for long.
+const firstLook = 500 * time.Millisecond
 
 // start begins to collect.
 func (a *Agent) start(s *pmda.Server) error {
