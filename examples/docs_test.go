@@ -24,7 +24,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range []string{"../README.md", "../docs/writing-an-agent.md", "../docs/writing-a-supplier.md"} {
+	for _, page := range []string{"../README.md", "../docs/writing-an-agent.md", "../docs/writing-a-supplier.md", "../docs/instrumenting.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -10,13 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attachTo returns a writer that counts in dir until the test process ends.
+// attachTo returns a writer that counts in dir until the test ends.
 func attachTo(t testing.TB, dir string) *Writer {
 	t.Helper()
 	w, err := Attach(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		w.file.close()
+		w.names.f.close()
+	})
 	return w
 }
 
@@ -34,14 +38,15 @@ func active(t testing.TB, w *Writer, app, name string) *Tran {
 	return tran
 }
 
-// procReader reads what a writer of this process has written. It is never closed: that
-// would drop the writer's lock.
+// procReader reads what a writer of this process has written. It is closed at the end
+// only: that drops the writer's lock.
 func procReader(t testing.TB, w *Writer) *ProcReader {
 	t.Helper()
 	r, err := OpenProc(w.file.path, uint32(os.Geteuid()), ProcLimits{Bytes: 1 << 30, Cells: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { r.Close() })
 	return r
 }
 

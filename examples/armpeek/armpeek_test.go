@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/test/pcptest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pcptest.Main(m)) }
+
+// TestPeek asks a real pmcd, and finds what was asked measured.
+func TestPeek(t *testing.T) {
+	p := pcptest.Start(t, pcptest.Options{})
+	t.Setenv("PMCD_PORT", strconv.Itoa(p.Port()))
+	dir := t.TempDir()
+	app := arm.NewApplication("armpeek", arm.Dir(dir))
+	t.Cleanup(func() { app.Close() })
+	if err := app.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		host string
+		q    question
+		want string
+	}{
+		{"", greeting, "pmcd answers, in version 2 of the protocol"}, {"127.0.0.1", agents, "pmcd"}, {"127.0.0.1", metrics, "pmcd.numagents"},
+	} {
+		var out bytes.Buffer
+		if err := peek(app, c.host, c.q, &out); err != nil {
+			t.Error(err)
+		}
+		if lines := strings.Split(out.String(), "\n"); !slices.Contains(lines, c.want) {
+			t.Errorf("%s%s: no %q in %q", c.host, c.q.flag, c.want, lines)
+		}
+	}
+	t.Setenv("PMCD_PORT", strconv.Itoa(pcptest.FreePort(t)))
+	if err := peek(app, "localhost", agents, new(bytes.Buffer)); err == nil {
+		t.Error("nobody is there, and answers")
+	}
+	want := []string{"localhost 1 good, 0 failed", "127.0.0.1-l 1 good, 0 failed", "127.0.0.1-a 1 good, 0 failed", "localhost-l 0 good, 1 failed"}
+	if got := measured(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// measured returns what was counted, in the order of the transactions' numbers.
+func measured(t *testing.T, dir string) []string {
+	t.Helper()
+	uid := uint32(os.Geteuid())
+	n, err := armseg.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+armseg.NamesSuffix), uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	r, err := armseg.OpenProc(paths[0], uid, armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[uint32]string{}
+	if err := r.Changed(true, 0, func(d *armseg.CellDelta) {
+		counts[d.Tran] = fmt.Sprintf(" %d good, %d failed", d.Count, d.Failed)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	err = n.Update(func(uint32, *armseg.App) {}, func(id uint32, i *armseg.TranInfo) { all = append(all, i.Key+counts[id]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
