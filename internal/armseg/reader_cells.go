@@ -86,7 +86,11 @@ func (p *ProcReader) findBlocks() error {
 			if err := p.has(uint64(v)*64, BlockLen); err != nil {
 				return err
 			}
+			if p.full() {
+				return nil
+			}
 			p.blocks[i].off = uint64(v) * 64
+			p.others += cellsPerBlock
 		}
 	}
 	return nil
@@ -127,7 +131,7 @@ func (p *ProcReader) readPage(b *seenBlock, i int, full bool, now int64, f func(
 		}
 		pg = &seenPage{off: uint64(v) * 64}
 		b.pages[i] = pg
-		p.pages++
+		p.others += cellsPerPage
 	case uint64(v)*64 != pg.off:
 		return badFormat("a page of a directory has moved")
 	}

@@ -20,7 +20,8 @@ type ProcInfo struct {
 // ProcLimits bound what a reader takes from one process.
 type ProcLimits struct {
 	Bytes int64 // of the file; at most 2^38
-	// Cells that are read; a page of a directory counts as 16. What is over is left out.
+	// Cells that are read. A block counts as 4, a page of its directory and a chunk of
+	// slots as 16, since looking at them costs as much. What is over is left out.
 	Cells int
 }
 
@@ -37,7 +38,7 @@ type ProcReader struct {
 	blocks []seenBlock
 	chunks []uint64 // offsets
 	cells  []seenCell
-	pages  int
+	others int // what else counts as cells
 	pairs  seenPairs
 	events seenEvents
 	over   bool
@@ -82,6 +83,13 @@ func (p *ProcReader) load(m *shm.Map) error {
 		Nonce: h.u64(ProcNonce), Language: h.u32(ProcLanguage), Name: Text(h[ProcName:][:64])}
 	return checkUser(m, p.UID)
 }
+
+// What looking at other things costs, in cells.
+const (
+	cellsPerBlock = 4
+	cellsPerPage  = 16
+	cellsPerChunk = 16
+)
 
 // guard calls f; a fault in it and its error end the use of the file.
 func (p *ProcReader) guard(f func() error) error {
@@ -171,7 +179,7 @@ func (p *ProcReader) TakeUses(f func(app uint32, ahead int32)) error {
 func (p *ProcReader) Running(f func(tran uint32, start int64)) error {
 	return p.guard(func() error {
 		next, _ := p.m.Load32(ProcChunkNext)
-		if err := p.follow(&p.chunks, p.head.u64(ProcChunksOff), min(next, p.head.u32(ProcChunkMax)), ChunkLen); err != nil {
+		if err := p.findChunks(min(next, p.head.u32(ProcChunkMax))); err != nil {
 			return err
 		}
 		for _, off := range p.chunks {
@@ -183,25 +191,29 @@ func (p *ProcReader) Running(f func(tran uint32, start int64)) error {
 	})
 }
 
-// follow adds the offsets of a table that are new to a list. 0 stands for one that is
-// not there yet.
-func (p *ProcReader) follow(list *[]uint64, off uint64, n uint32, length uint64) error {
+// findChunks adds what is new in the table of chunks. 0 stands for one that is not there
+// yet.
+func (p *ProcReader) findChunks(n uint32) error {
+	off := p.head.u64(ProcChunksOff)
 	for i := range n {
-		if int(i) < len(*list) && (*list)[i] != 0 {
+		if int(i) == len(p.chunks) {
+			p.chunks = append(p.chunks, 0)
+		}
+		if p.chunks[i] != 0 {
 			continue
 		}
 		v, _ := p.m.Load32(off + 4*uint64(i))
 		at := uint64(v) * 64
 		if at != 0 {
-			if err := p.has(at, length); err != nil {
+			if p.full() {
+				return nil
+			}
+			if err := p.has(at, ChunkLen); err != nil {
 				return err
 			}
+			p.others += cellsPerChunk
 		}
-		if int(i) < len(*list) {
-			(*list)[i] = at
-		} else {
-			*list = append(*list, at)
-		}
+		p.chunks[i] = at
 	}
 	return nil
 }
@@ -225,8 +237,8 @@ func (p *ProcReader) LimitCells(n int) { p.limits.Cells = n }
 // Over reports whether something was left out for a limit.
 func (p *ProcReader) Over() bool { return p.over }
 
-// Cells returns how many cells are known.
-func (p *ProcReader) Cells() int { return len(p.cells) + 16*p.pages }
+// Cells returns how many cells are known, as ProcLimits counts.
+func (p *ProcReader) Cells() int { return len(p.cells) + p.others }
 
 // Bytes returns how many bytes are mapped.
 func (p *ProcReader) Bytes() int64 { return int64(p.m.Len()) }

@@ -71,6 +71,8 @@ type Collector struct {
 	past    past
 	windows windows
 	health  Health
+	quiet   int64 // when the refusals were counted from that the log tells of
+	said    int
 	seq     uint64
 	grown   uint64
 }

@@ -3,20 +3,29 @@ package collect
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
 )
 
+// maxEvents is how many events of one user one look hands out, but for those of the last
+// process. What is over is read by the next, unless it is overwritten first.
+const maxEvents = 4096
+
 // readEvents hands out what was traced.
 func (c *Collector) readEvents(p *proc) error {
+	if p.u.events >= maxEvents {
+		return nil
+	}
 	missed, err := p.r.Events(func(e *armseg.EventInfo) {
 		t := c.tran(p.n, e.Tran)
 		if t == nil {
 			return
 		}
 		c.health.Events++
+		p.u.events++
 		if c.opts.OnEvent != nil {
 			c.opts.OnEvent(c.event(p, t, e))
 		}
@@ -31,11 +40,20 @@ func (c *Collector) readEvents(p *proc) error {
 func (c *Collector) event(p *proc, t *tran, e *armseg.EventInfo) *Event {
 	return &Event{
 		Name: t.row.Name, Tran: t.row.i, Kind: int(e.Kind),
-		Time: c.wall.Add(time.Duration(e.Time - c.mono)),
+		Time: c.timeOf(e.Time),
 		UID:  p.u.uid, PID: p.r.PID, Program: p.r.Name,
-		Handle: e.Handle, Class: e.Tran, Status: e.Status, Flags: e.Flags, Duration: time.Duration(e.Duration),
+		Handle: e.Handle, Class: e.Tran, Status: e.Status, Flags: e.Flags, Duration: time.Duration(min(e.Duration, math.MaxInt64)),
 		Metrics: eventMetrics(p.n, e), String: e.String, Text: e.Text, Parent: e.Parent, Own: e.Own,
 	}
+}
+
+// timeOf returns the time of day of a time of CLOCK_MONOTONIC, which is not later than
+// now.
+func (c *Collector) timeOf(mono int64) time.Time {
+	if mono < 0 || mono > c.mono {
+		return c.wall
+	}
+	return c.wall.Add(time.Duration(mono - c.mono))
 }
 
 // eventMetrics returns those that the event's data buffer had.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -230,35 +229,63 @@ func TestOwnerRemoves(t *testing.T) {
 	}
 }
 
-// TestLimits: of a user's files only so many are read; when one ends, another is.
-func TestLimits(t *testing.T) {
+// TestHostileTimes: times that cannot be are not passed on.
+func TestHostileTimes(t *testing.T) {
 	w := newWorld(t)
-	w.conf.MaxUserFiles = 2
 	n := w.names(7)
-	var procs []*readertest.Proc
-	for i := range uint32(4) {
-		procs = append(procs, readertest.NewProc(t, w.dir, n, 100+i))
-		procs[i].Good(0, 1, 10, w.mono)
-	}
+	p := readertest.NewProc(t, w.dir, n, 100)
 	w.start()
 	w.look()
-	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 2 || h.Files != 2 || h.Refused != 2 {
-		t.Errorf("%+v %+v", d, h)
+	for i, start := range []int64{-1 << 63, -1, 1<<63 - 1, w.mono + 100*sec} {
+		p.Run(i, 1, armseg.SlotActive, start)
+		off := p.Event(armseg.EventKindStop, 1, 1, start)
+		p.Put64(off+armseg.EventDuration, 1<<64-1)
 	}
-	procs[0].Die()
-	procs[1].Die()
 	w.look()
-	w.pass(time.Duration(retry))
-	w.look()
-	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 4 || h.Files != 2 || h.Refused != 0 {
-		t.Errorf("%+v %+v", d, h)
+	d := w.tran("Bank/Deposit")
+	if age := w.c.Snapshot().Age(d); d.Active != 4 || age < 0 || age > sec {
+		t.Errorf("%+v, age %d", d, age)
 	}
-	conf := w.conf
-	conf.MaxUserBytes = 1
-	w.conf = conf
-	w.start()
-	w.look()
-	if h := w.c.Snapshot().Health; h.Files != 0 || !strings.Contains(h.LastRefused, "more than 1 bytes") {
-		t.Errorf("%+v", h)
+	for _, e := range w.events {
+		if !e.Time.Equal(w.wall) || e.Duration < 0 {
+			t.Errorf("%+v", e)
+		}
 	}
+}
+
+// FuzzNeighbour changes words of one process's file while another counts: that one's
+// values stay exact.
+func FuzzNeighbour(f *testing.F) {
+	for i := range uint16(60) {
+		f.Add(i*83, uint64(1)<<(i%64), i%3)
+	}
+	f.Fuzz(func(t *testing.T, at uint16, v uint64, how uint16) {
+		w := newWorld(t)
+		n := w.names(7)
+		bad := readertest.NewProc(t, w.dir, n, 100)
+		good := readertest.NewProc(t, w.dir, n, 101)
+		bad.Good(0, 1, 10, w.mono)
+		bad.Run(0, 1, armseg.SlotActive, 5)
+		good.Good(0, 2, 1000, w.mono)
+		w.start()
+		w.look()
+		off := uint64(at) % (40 << 10) &^ 7
+		switch how % 3 {
+		case 0:
+			bad.Put64(off, v)
+		case 1:
+			bad.Put32(off, uint32(v))
+		case 2:
+			bad.Truncate(int64(off))
+		}
+		good.Good(0, 2, 1000, w.mono)
+		w.look()
+		good.Die()
+		w.look()
+		w.start()
+		w.look()
+		if d := w.tran("Bank/Withdraw"); d.Count < 2 || d.GoodNS < 2000 || how%3 == 2 && d.Count != 2 {
+			t.Errorf("%+v", d)
+		}
+	})
 }

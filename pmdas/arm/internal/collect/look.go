@@ -2,6 +2,7 @@ package collect
 
 import (
 	"errors"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/internal/shm"
@@ -19,6 +20,7 @@ func (c *Collector) look() {
 	c.rows.begin()
 	for _, u := range c.order {
 		c.lookAtNames(u)
+		u.events = 0
 		left := maxCells
 		for _, p := range u.procs {
 			left -= p.r.Cells()
@@ -91,8 +93,19 @@ func isHostile(err error) bool {
 func (c *Collector) refuse(file string, err error) {
 	c.health.RefusedEver++
 	c.health.LastRefused = file + ": " + err.Error()
-	c.opts.Log.Printf("refused: %s", c.health.LastRefused)
+	// A user who makes files that are refused is not to fill the log.
+	if c.mono-c.quiet >= quietTime {
+		c.quiet, c.said = c.mono, 0
+	}
+	if c.said++; c.said <= maxSaid {
+		c.opts.Log.Printf("refused: %s", c.health.LastRefused)
+	}
 }
+
+const (
+	quietTime = 60 * int64(time.Second)
+	maxSaid   = 10 // files that the log tells of in that time
+)
 
 // lookAtNames reads what a user's programs have named.
 func (c *Collector) lookAtNames(u *account) {

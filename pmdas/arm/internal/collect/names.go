@@ -18,6 +18,8 @@ type account struct {
 	name  string // login name or number
 	names []*names
 	procs []*proc
+
+	events int // handed out by this look
 }
 
 // names is a user's file of names.

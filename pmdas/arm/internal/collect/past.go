@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -166,13 +168,29 @@ func (p *past) saveRows(c *Collector) bool {
 	if len(c.rows.unsaved) == 0 {
 		return true
 	}
-	if err := p.rows.add(c.rows.unsaved); err != nil {
+	err := p.rows.add(c.rows.unsaved)
+	if errors.Is(err, fs.ErrNotExist) && p.makeAnew(c) == nil { // with all that is unsaved
+		err = nil
+	}
+	if err != nil {
 		c.fail(err)
 		return false
 	}
 	c.rows.unsaved = nil
 	c.host.step("rows: recorded")
 	return true
+}
+
+// makeAnew makes the directory, which somebody has removed, with what is decided. What
+// ended processes had counted is lost to the next collector.
+func (p *past) makeAnew(c *Collector) error {
+	for _, l := range p.logs {
+		l.size, l.least = 0, 0
+	}
+	if err := makeOwn(p.dir); err != nil {
+		return err
+	}
+	return p.rows.replace(rowsHead{c.rows.apart}, c.rows.choices())
 }
 
 func (p *past) log(uid uint32) *userLog {
@@ -213,7 +231,11 @@ func (p *past) add(c *Collector, uid uint32, e *pastEntry) bool {
 		return true // it has counted nothing
 	}
 	l := p.log(uid)
-	if err := l.logFile.add(e); err != nil {
+	err := l.logFile.add(e)
+	if errors.Is(err, fs.ErrNotExist) && p.makeAnew(c) == nil {
+		err = l.logFile.add(e)
+	}
+	if err != nil {
 		c.fail(err)
 		return false
 	}

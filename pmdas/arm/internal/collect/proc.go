@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
 )
@@ -54,6 +55,11 @@ func (c *Collector) openProc(f *entry) error {
 		return err
 	}
 	n := u.find(r.Nonce)
+	if n == nil { // the names may have come while the directory was listed
+		if f, ok := c.stat(strconv.FormatUint(uint64(f.uid), 10) + armseg.NamesSuffix); ok && f.owner == f.uid && c.openNames(&f) == nil {
+			n = u.find(r.Nonce)
+		}
+	}
 	if n == nil {
 		r.Close()
 		return fmt.Errorf("%s: its names are not there", f.name)
@@ -177,6 +183,9 @@ func (c *Collector) running(p *proc, id uint32, start int64) {
 		return
 	}
 	r := t.row
+	if start < 0 || start > c.mono {
+		start = c.mono
+	}
 	if p.dead {
 		if p.abandoned == nil {
 			p.abandoned = make(map[uint32]uint64)

@@ -63,6 +63,9 @@ func (c *Collector) summary() Health {
 			if p.stage == stageLive {
 				h.Processes++
 			}
+			if p.r.Over() {
+				h.Partial++
+			}
 			h.Bytes += uint64(p.r.Bytes())
 		}
 		h.NameFiles += len(u.names)

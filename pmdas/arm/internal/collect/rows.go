@@ -1,10 +1,6 @@
 package collect
 
-import (
-	"strings"
-
-	"github.com/pcp-rtime/rtime/internal/armseg"
-)
+import "strings"
 
 // other is the name of the rows that take what is over a limit.
 const other = "other"
@@ -288,51 +284,4 @@ func (r *rows) addPair(name string, parent, child int) *pairRow {
 	r.pairs = append(r.pairs, p)
 	r.grown = true
 	return p
-}
-
-// metricOf returns the row of a transaction's metric, nil where it has too many.
-func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
-	name := t.Name + "/" + strings.NewReplacer(" ", "", "/", "_").Replace(label)
-	k := kindOf(typ)
-	m := r.met[name]
-	if m != nil && m.Kind != k {
-		name += "." + k.String()
-		m = r.met[name]
-	}
-	if m != nil || t.over || len(t.mets) >= MaxMetrics {
-		return m
-	}
-	m = &metricRow{Metric: Metric{Name: name, Tran: t.i, Label: label, Type: typ, Kind: k}, i: len(r.mets), dirty: true}
-	r.met[name] = m
-	r.mets = append(r.mets, m)
-	t.mets = append(t.mets, m)
-	r.grown = true
-	return m
-}
-
-func kindOf(typ uint32) Kind {
-	switch typ {
-	case armseg.TypeCounter32, armseg.TypeCounter64, armseg.TypeCntrDivr32:
-		return KindCounter
-	case armseg.TypeGauge32, armseg.TypeGauge64, armseg.TypeGaugeDivr32:
-		return KindGauge
-	case armseg.TypeNumericID32, armseg.TypeNumericID64:
-		return KindID
-	}
-	return KindString
-}
-
-// String returns the kind as it stands in names.
-func (k Kind) String() string {
-	switch k {
-	case KindCounter:
-		return "counter"
-	case KindGauge:
-		return "gauge"
-	case KindID:
-		return "id"
-	case KindString:
-		return "string"
-	}
-	return "unknown"
 }

@@ -136,6 +136,7 @@ type Health struct {
 	Files       int           // processes' files that are mapped
 	NameFiles   int           // users' files of names
 	Bytes       uint64        // mapped
+	Partial     int           // of which a part is beyond a limit and not read
 	Refused     int           // files in the directory that are not read
 	RefusedEver uint64        // times that a file was refused
 	LastRefused string        // which and why; "" for none

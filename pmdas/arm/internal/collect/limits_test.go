@@ -1,0 +1,71 @@
+package collect
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+)
+
+// TestLimits: of a user's files only so many are read; when one ends, another is.
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+	w.conf.MaxUserFiles = 2
+	n := w.names(7)
+	var procs []*readertest.Proc
+	for i := range uint32(4) {
+		procs = append(procs, readertest.NewProc(t, w.dir, n, 100+i))
+		procs[i].Good(0, 1, 10, w.mono)
+	}
+	w.start()
+	w.look()
+	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 2 || h.Files != 2 || h.Refused != 2 {
+		t.Errorf("%+v %+v", d, h)
+	}
+	procs[0].Die()
+	procs[1].Die()
+	w.look()
+	w.pass(time.Duration(retry))
+	w.look()
+	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 4 || h.Files != 2 || h.Refused != 0 {
+		t.Errorf("%+v %+v", d, h)
+	}
+	conf := w.conf
+	conf.MaxUserBytes = 1
+	w.conf = conf
+	w.start()
+	w.look()
+	if h := w.c.Snapshot().Health; h.Files != 0 || !strings.Contains(h.LastRefused, "more than 1 bytes") {
+		t.Errorf("%+v", h)
+	}
+}
+
+// TestPartial: what is beyond the limit of cells is not read, and that is told.
+func TestPartial(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	page := p.Cell(0, 1) // all entries of all directories lead to it
+	dir := uint64(p.Get32(p.Block(0)+armseg.BlockDir)) * 64
+	for i := range uint64(armseg.PageCells) {
+		p.Put32(dir+4*i, uint32(page/64))
+	}
+	for i := range uint64(armseg.DirPages) {
+		p.Put32(p.Block(0)+armseg.BlockDir+4*i, uint32(dir/64))
+	}
+	for i := range uint64(armseg.BlockMax) {
+		p.Put32(readertest.BlocksOff+4*i, uint32(p.Block(0)/64))
+	}
+	p.Put32(armseg.ProcBlockNext, armseg.BlockMax)
+	w.start()
+	w.look()
+	w.look()
+	if h := w.c.Snapshot().Health; h.Partial != 1 || h.Processes != 1 {
+		t.Errorf("%+v", h)
+	}
+	if cells := w.c.order[0].procs[0].r.Cells(); cells > maxCells+16 {
+		t.Errorf("%d cells", cells)
+	}
+}

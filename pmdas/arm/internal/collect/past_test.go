@@ -1,0 +1,185 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+)
+
+// TestNoRoomForThePast: as long as the record cannot be written, a dead process's file
+// stays, and its counts are seen all the same.
+func TestNoRoomForThePast(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	w.look()
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 1000, w.mono)
+	p.Die()
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to that
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.Count != 1 {
+			t.Errorf("%+v", d)
+		}
+	}
+	h := w.c.Snapshot().Health
+	if h.Folds != 0 || h.Errors < 3 || h.LastError == "" || len(w.files(armseg.ProcSuffix)) != 1 {
+		t.Errorf("%+v", h)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	w.start()
+	w.look()
+	if d := w.tran("Bank/Deposit"); d.Count != 1 || len(w.files(armseg.ProcSuffix)) != 0 {
+		t.Errorf("%+v, left %v", d, w.files(armseg.ProcSuffix))
+	}
+}
+
+// TestDamagedPast: damaged lines are set aside, and the others hold.
+func TestDamagedPast(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	for pid := range uint32(3) {
+		p := readertest.NewProc(t, w.dir, n, 100+pid)
+		p.Good(0, 1, 1<<(10*pid), w.mono)
+		p.Die()
+		w.look()
+	}
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1 // in the second of three
+	if err := os.WriteFile(log, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		w.start()
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.GoodNS != 1+1<<20 {
+			t.Errorf("%+v", d)
+		}
+		if h := w.c.Snapshot().Health; h.Damaged != uint64(1-i) {
+			t.Errorf("%+v", h)
+		}
+	}
+	if _, err := os.Stat(log + asideSuffix); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCompaction: a log that has grown is written anew, and says the same.
+func TestCompaction(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	for i := range 300 {
+		n.Tran(1, fmt.Sprintf("T%d", i))
+	}
+	w.start()
+	for round := range uint32(30) {
+		p := readertest.NewProc(t, w.dir, n, 100+round)
+		for i := range uint32(300) {
+			p.Good(0, 3+i, 10, w.mono)
+		}
+		p.Die()
+		w.look()
+	}
+	if w.steps["past: written anew"] < 2 { // one is that of rows
+		t.Errorf("%v", w.steps)
+	}
+	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	for range 2 {
+		w.start()
+		w.look()
+		for i := range 300 {
+			if d := w.tran(fmt.Sprintf("Bank/T%d", i)); d.Count != 30 || d.GoodNS != 300 {
+				t.Fatalf("%+v", d)
+			}
+		}
+	}
+	if info, err := os.Stat(log); err != nil || info.Size() > 300*400 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+// TestPastOfAnother: somebody who was first with a directory of that name has no say.
+func TestPastOfAnother(t *testing.T) {
+	w := newWorld(t)
+	dir := filepath.Join(w.dir, armseg.PastDir)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o022 != 0 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/", dir); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+// TestPastRemoved: somebody removes the whole directory and makes it again. What is known
+// stays known, and what comes is recorded.
+func TestPastRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.conf.MaxTransactions = 2
+	n := w.names(7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 10, w.mono)
+	w.start()
+	w.look()
+	if err := os.RemoveAll(w.dir); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	if err := os.Mkdir(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w.look()
+	}
+	if d := w.tran("Bank/Deposit"); d.Count != 1 {
+		t.Errorf("%+v", d)
+	}
+	n = w.names(8)
+	n.Tran(1, "Third")
+	q := readertest.NewProc(t, w.dir, n, 101)
+	q.Good(0, 1, 10, w.mono)
+	q.Good(0, 3, 10, w.mono)
+	q.Die()
+	w.look()
+	if d := w.tran("Bank/Deposit"); d.Count != 2 {
+		t.Errorf("%+v", d)
+	}
+	w.start()
+	w.look()
+	if d := w.tran("Bank/other"); d.Count != 1 {
+		t.Errorf("%+v", d)
+	}
+	if d := w.tran("Bank/Deposit"); d.Count != 2 {
+		t.Errorf("%+v", d)
+	}
+}
