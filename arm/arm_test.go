@@ -114,7 +114,8 @@ func TestSame(t *testing.T) {
 	for _, tr := range []*arm.Transaction{a.Transaction("Last Check"), b.Transaction("Last  Check"), b.Transaction("LastCheck")} {
 		tr.Start(ctx).Stop(arm.Good)
 	}
-	if a.Transaction("Last Check") != a.Transaction("Last Check") {
+	first, second := a.Transaction("Last Check"), a.Transaction("Last Check")
+	if first != second {
 		t.Error("the same name is another transaction")
 	}
 	if got := read(t, dir, 1); got.good != 3 {
@@ -243,7 +244,8 @@ func TestMadeUpNames(t *testing.T) {
 	if !errors.Is(tr.Err(), arm.ErrFull) || tr == app.Transaction("one more") {
 		t.Error(tr.Err())
 	}
-	if app.Transaction("7") != app.Transaction("7") {
+	first, second := app.Transaction("7"), app.Transaction("7")
+	if first != second {
 		t.Error("a name that is there is another transaction")
 	}
 }

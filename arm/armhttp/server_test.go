@@ -190,12 +190,13 @@ func TestResponseWriter(t *testing.T) {
 		defer c.Close()
 		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n\r\nabc")
 	})
-	pattern := ""
+	patterns := make(chan string, 2)
 	h := armhttp.Handler(m.app, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
-		pattern = r.Pattern
+		patterns <- r.Pattern
 	}))
+	defer s.Close()
 	for _, path := range []string{"/flush", "/hijack"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
@@ -206,10 +207,9 @@ func TestResponseWriter(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, b, err)
 		}
 		c.Close()
-	}
-	s.Close() // waits for the handlers
-	if pattern != "GET /hijack" {
-		t.Errorf("pattern %q", pattern)
+		if pattern := <-patterns; pattern != "GET "+path {
+			t.Errorf("pattern %q", pattern)
+		}
 	}
 	if got := m.counts(); !maps.Equal(got, map[string][3]uint64{"GET/flush": {1}, "GET/hijack": {1}}) {
 		t.Error(got)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,11 +16,54 @@ import (
 
 // segFile is a file of the directory that is mapped for as long as the process lives.
 type segFile struct {
-	fd   int
 	path string
 	base unsafe.Pointer
 	size uint64 // bytes of the mapping; of a process's file only the first are backed
+
+	mu       sync.Mutex // guards what follows
+	fd       int
+	dev, ino uint64
+	locked   bool
 }
+
+// newFile takes a descriptor over.
+func newFile(fd int, path string) (*segFile, *unix.Stat_t, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return nil, nil, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return &segFile{fd: fd, path: path, dev: uint64(st.Dev), ino: st.Ino, size: uint64(st.Size)}, &st, nil
+}
+
+// held reports whether a descriptor is still the file's. A program may close what it did
+// not open, and the number may be another file's by now.
+func (f *segFile) held(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && uint64(st.Dev) == f.dev && st.Ino == f.ino
+}
+
+// hold returns the descriptor, opened anew if it was closed. The caller holds f.mu.
+func (f *segFile) hold() (int, error) {
+	if f.held(f.fd) {
+		return f.fd, nil
+	}
+	fd, err := unix.Open(f.path, openFlags, 0)
+	if err == nil && !f.held(fd) {
+		unix.Close(fd)
+		err = unix.ESTALE
+	}
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: f.path, Err: err}
+	}
+	f.fd = fd
+	if f.locked {
+		err = f.setLock()
+	}
+	return fd, err
+}
+
+const openFlags = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 
 // makeFile makes an empty file of mode 660, whatever the umask, under the name that it
 // has before it is published.
@@ -31,7 +75,11 @@ func makeFile(dir string) (*segFile, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "create in", Path: dir, Err: err}
 	}
-	f := &segFile{fd: fd, path: path}
+	f, _, err := newFile(fd, path)
+	if err != nil {
+		unix.Unlink(path)
+		return nil, err
+	}
 	if err := unix.Fchmod(fd, FileMode); err != nil {
 		f.remove()
 		return nil, &os.PathError{Op: "chmod", Path: path, Err: err}
@@ -41,21 +89,18 @@ func makeFile(dir string) (*segFile, error) {
 
 // openOwn opens a file that this user published: a regular one with one name.
 func openOwn(path string) (*segFile, error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	fd, err := unix.Open(path, openFlags, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	f := &segFile{fd: fd, path: path}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		f.close()
-		return nil, &os.PathError{Op: "stat", Path: path, Err: err}
+	f, st, err := newFile(fd, path)
+	if err != nil {
+		return nil, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != uint32(os.Geteuid()) || st.Nlink != 1 {
 		f.close()
 		return nil, fmt.Errorf("%s is not a file of user %d alone", path, os.Geteuid())
 	}
-	f.size = uint64(st.Size)
 	return f, nil
 }
 
@@ -98,9 +143,15 @@ func (f *segFile) belowLimit(size uint64) error {
 // reserve sees to it that n bytes at off have room in the file system, so that a store
 // into them cannot fail. What is there stays as it is.
 func (f *segFile) reserve(off, n uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fd, heldErr := f.hold()
+	if heldErr != nil {
+		return heldErr
+	}
 	err := unix.EINTR
 	for tries := 0; err == unix.EINTR && tries < 100; tries++ {
-		err = errno(unix.Fallocate(f.fd, 0, int64(off), int64(n)))
+		err = errno(unix.Fallocate(fd, 0, int64(off), int64(n)))
 	}
 	if err != 0 {
 		return &os.PathError{Op: "allocate", Path: f.path, Err: err}
@@ -124,9 +175,15 @@ func unsupported(err error) bool {
 // zero writes zeros where the file system has no fallocate. Nobody else may use those
 // bytes yet.
 func (f *segFile) zero(off, n uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fd, err := f.hold()
+	if err != nil {
+		return err
+	}
 	var zeros [1 << 16]byte
 	for n > 0 {
-		k, err := unix.Pwrite(f.fd, zeros[:min(n, uint64(len(zeros)))], int64(off))
+		k, err := unix.Pwrite(fd, zeros[:min(n, uint64(len(zeros)))], int64(off))
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -143,6 +200,13 @@ func (f *segFile) zero(off, n uint64) error {
 
 // lock takes the lock that says that this process lives.
 func (f *segFile) lock() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.locked = true
+	return f.setLock()
+}
+
+func (f *segFile) setLock() error {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: AliveOffset, Len: 1}
 	if err := unix.FcntlFlock(uintptr(f.fd), unix.F_SETLK, &l); err != nil {
 		return &os.PathError{Op: "lock", Path: f.path, Err: err}
@@ -167,7 +231,11 @@ func (f *segFile) close() {
 		unix.MunmapPtr(f.base, uintptr(f.size))
 		f.base = nil
 	}
-	unix.Close(f.fd)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held(f.fd) {
+		unix.Close(f.fd)
+	}
 }
 
 func (f *segFile) remove() {

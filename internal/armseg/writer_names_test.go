@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func TestNames(t *testing.T) {
 	w, other := attachTo(t, dir), attachTo(t, dir)
 	for i, key := range []string{"a", "b", "c"} {
 		for _, w := range []*Writer{w, other} {
-			if id, err := w.OpenApp(key, "the "+key, "me"); id != uint32(i+1) || err != nil {
+			if id, err := w.OpenApp(key, "the "+key, "*"); id != uint32(i+1) || err != nil {
 				t.Errorf("%s: %d, %v", key, id, err)
 			}
 		}
@@ -59,7 +60,11 @@ func TestNames(t *testing.T) {
 	if err := n.Update(func(id uint32, a *App) { apps[id] = *a }, func(id uint32, i *TranInfo) { trans[id] = *i }); err != nil {
 		t.Fatal(err)
 	}
-	if len(apps) != 3 || apps[2] != (App{"b", "the b", "me"}) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(apps) != 3 || apps[2] != (App{"b", "the b", me.Username}) {
 		t.Errorf("applications: %v", apps)
 	}
 	if len(trans) != 900 || trans[301] != (TranInfo{2, "t0", "the t0", "more"}) {

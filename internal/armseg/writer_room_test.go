@@ -82,3 +82,42 @@ func TestNoRoomToGrow(t *testing.T) {
 		t.Error(count, err)
 	}
 }
+
+// TestDescriptorClosed: a program that closes all descriptors, and opens others, keeps
+// them as they are, and is measured.
+func TestDescriptorClosed(t *testing.T) {
+	w := attachTo(t, t.TempDir())
+	tran := active(t, w, "a", "t")
+	var others []*os.File
+	for _, f := range []*segFile{w.file, w.names.f} {
+		path := filepath.Join(t.TempDir(), "another")
+		other, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		others = append(others, other)
+		if err := unix.Dup3(int(other.Fd()), f.fd, 0); err != nil { // closes it first
+			t.Fatal(err)
+		}
+		defer unix.Close(f.fd)
+	}
+	for i := range 200 {
+		other := active(t, w, "a", fmt.Sprint(i))
+		r := other.Start()
+		if !r.Stop(Good, nil) {
+			t.Fatal("not measured")
+		}
+	}
+	if r := tran.Start(); !r.Stop(Good, nil) {
+		t.Error("not measured")
+	}
+	for _, other := range others {
+		if info, err := other.Stat(); err != nil || info.Size() != 0 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+	if alive, _, err := procReader(t, w).Alive(); !alive || err != nil {
+		t.Error("the lock is gone: ", err)
+	}
+}
