@@ -4,7 +4,6 @@
 #include "seen.h"
 
 static int tran, other;
-static volatile sig_atomic_t stop_now;
 static uint64_t handled;
 
 static void handler(int sig)

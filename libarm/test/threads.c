@@ -27,10 +27,12 @@ static void *works(void *unused)
 static void run(int n, void *(*f)(void *))
 {
 	pthread_t t[MANY];
+	pthread_attr_t small; /* or 32 bits have no room for so many */
 	int i;
 
+	CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 256 << 10) == 0);
 	for (i = 0; i < n; i++)
-		CHECK(pthread_create(&t[i], NULL, f, NULL) == 0);
+		CHECK(pthread_create(&t[i], &small, f, NULL) == 0);
 	for (i = 0; i < n; i++)
 		pthread_join(t[i], NULL);
 }
