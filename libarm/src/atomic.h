@@ -33,6 +33,14 @@ typedef uint64_t seg_u64 __attribute__((aligned(8)));
 #define cas(p, expect, to) \
 	__atomic_compare_exchange_n(p, expect, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
+/* Nothing stored later is seen by who does not see what was stored before. */
+static inline void store_barrier(void)
+{
+#ifndef RT_TSAN /* which does not know fences */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
+
 #if defined(__x86_64__) && !defined(RT_TSAN)
 
 static inline void add_own(seg_u64 *p, uint64_t v)

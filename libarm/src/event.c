@@ -66,6 +66,7 @@ void event_write(struct process *p, const struct happened *h, const struct given
 	seq = load(&e->seq);
 	if ((seq & 1) || seq > 2 * i || !cas(&e->seq, &seq, 2 * i + 1))
 		return;
+	store_barrier();
 	fill(e, h, g);
 	store_release(&e->seq, 2 * i + 2);
 }

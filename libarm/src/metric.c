@@ -130,7 +130,7 @@ static void write_latest(struct seg_metric *m, uint32_t type, uint64_t word)
 
 	if ((seq & 1) || !cas(&m->seq, &seq, seq + 1))
 		return;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	store_barrier();
 	if (is_gauge(type)) {
 		bool first = !load(&m->type);
 
@@ -150,7 +150,7 @@ static void write_text(struct seg_metric *m, const uint8_t *text)
 
 	if ((seq & 1) || !cas(&m->seq, &seq, seq + 1))
 		return;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	store_barrier();
 	for (i = 0; i < sizeof(m->text); i++)
 		store(&m->text[i], (char)text[i]);
 	store(&m->type, ARM_String32);
