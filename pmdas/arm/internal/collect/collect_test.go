@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -170,7 +171,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := withTimeout(t)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()

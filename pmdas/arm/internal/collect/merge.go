@@ -121,6 +121,9 @@ func (c *Collector) recall(user string, e *pastEntry) {
 	for i := range e.Pairs {
 		p := &e.Pairs[i]
 		parent, child := c.rows.split(p.Name)
+		if child < 0 && p.Name != other+">"+other {
+			continue // named by another rule
+		}
 		c.rows.addPair(p.Name, parent, child).add(&p.PairTotals)
 	}
 }

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -106,7 +107,7 @@ func TestKilledPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := withTimeout(t)
+		ctx, stop := context.WithCancel(t.Context())
 		over := make(chan error, 1)
 		go func() { over <- c.Run(ctx) }()
 		var programs []*program

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
 )
 
@@ -156,6 +157,29 @@ func TestUsersApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestApartLater: what was counted before the rule for names changed keeps counting.
+func TestApartLater(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	for pid := range uint32(3) {
+		w.conf.UsersApart = pid%2 == 1
+		w.start()
+		p := readertest.NewProc(t, w.dir, n, 100+pid)
+		p.Good(0, 1, 10, w.mono)
+		p.Put64(p.Pair(0, armseg.PairKey{Tran: 1})+armseg.PairCount, 1)
+		w.look()
+		p.Die()
+		w.look()
+		name := "Bank/Deposit"
+		if w.conf.UsersApart {
+			name = loginName(w.uid) + ":" + name
+		}
+		if d := w.tran(name); d.Count != uint64(pid)+1 || len(w.c.Snapshot().Trans) != 2 || len(w.c.Snapshot().Pairs) != 1 {
+			t.Errorf("%+v, %d rows", d, len(w.c.Snapshot().Trans))
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"context"
 	"log"
 	"os"
 	"testing"
@@ -123,10 +122,6 @@ func (w *world) names(nonce uint64) *readertest.Names {
 	n.Tran(a, "Deposit")
 	n.Tran(a, "Withdraw")
 	return n
-}
-
-func withTimeout(t testing.TB) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), time.Minute)
 }
 
 // waitFor waits until something is so.
