@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
@@ -72,22 +73,27 @@ func text(s string) bool {
 	return len(s) <= armseg.NameMax
 }
 
-// attached is called when there is a writer, with the library's lock.
-func (a *Application) attached(w *armseg.Writer) {
+// attached is called when there is a writer, with the library's lock. It reports whether
+// it need not be called again: there was room for all names that there ever can be.
+func (a *Application) attached(w *armseg.Writer) (ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || a.writer != nil {
-		return
+	if a.closed {
+		return true
 	}
-	id, err := w.OpenApp(a.key, a.name, a.user)
-	if a.full = err; err != nil {
-		return
+	if a.writer == nil {
+		id, err := w.OpenApp(a.key, a.name, a.user)
+		if a.full = err; err != nil {
+			return errors.Is(err, ErrFull)
+		}
+		a.writer, a.id = w, id
 	}
-	a.writer, a.id = w, id
+	ok = true
 	a.trans.Range(func(_, t any) bool {
-		t.(*Transaction).bind(w, id)
+		ok = t.(*Transaction).bind(w, a.id) && ok
 		return true
 	})
+	return ok
 }
 
 // Transaction names a transaction of the application (arm_getid), and makes it active
@@ -105,23 +111,29 @@ func (a *Application) Transaction(name string, opts ...TransactionOption) *Trans
 		}
 		return t
 	}
-	t := newTransaction(a, name, opts)
+	t, ok := a.add(newTransaction(a, name, opts))
+	if !ok {
+		a.lib.later()
+	}
+	return t
+}
+
+// add takes a transaction in, unless there is one of this name. ok is false where it
+// could not be bound for now.
+func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old, ok := a.trans.Load(name); ok {
-		return old.(*Transaction)
+	if old, ok := a.trans.Load(t.name); ok {
+		return old.(*Transaction), true
 	}
 	if a.count == armseg.TranMax {
 		// A program that makes up names is not to be filled up with them.
 		t.full.Store(&full)
-		return t
+		return t, true
 	}
 	a.count++
-	a.trans.Store(name, t)
-	if a.writer != nil && !a.closed {
-		t.bind(a.writer, a.id)
-	}
-	return t
+	a.trans.Store(t.name, t)
+	return t, a.writer == nil || a.closed || t.bind(a.writer, a.id)
 }
 
 var full error = ErrFull
@@ -132,16 +144,16 @@ func (a *Application) Err() error {
 	if a == nil || a.err != nil {
 		return a.refused()
 	}
+	err := a.lib.error()
 	a.mu.Lock()
-	closed, full := a.closed, a.full
-	a.mu.Unlock()
-	if closed {
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
 		return ErrClosed
+	case err != nil:
+		return err
 	}
-	if full != nil {
-		return full
-	}
-	return a.lib.error()
+	return a.full
 }
 
 func (a *Application) refused() error {

@@ -3,7 +3,6 @@ package arm
 import (
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
@@ -18,14 +17,14 @@ const (
 
 // library is what the applications of this process in one directory share.
 type library struct {
-	dir    string
-	writer atomic.Pointer[armseg.Writer]
+	dir string
 
-	mu    sync.Mutex // guards what follows; never taken in Start or Stop
-	err   error      // why there is no writer
-	open  map[*Application]struct{}
-	wait  time.Duration
-	timer *time.Timer // runs while applications wait for a writer
+	mu     sync.Mutex // guards what follows; never taken in Start or Stop
+	writer *armseg.Writer
+	err    error // why there is none
+	open   map[*Application]struct{}
+	wait   time.Duration
+	timer  *time.Timer // runs while applications wait for a writer
 }
 
 var (
@@ -33,7 +32,7 @@ var (
 	libraries   = map[string]*library{}
 )
 
-// libraryOf returns what belongs to a directory, and tries to attach to it.
+// libraryOf returns what belongs to a directory.
 func libraryOf(dir string) *library {
 	librariesMu.Lock()
 	defer librariesMu.Unlock()
@@ -63,8 +62,8 @@ func (l *library) add(a *Application) {
 	defer l.mu.Unlock()
 	l.open[a] = struct{}{}
 	l.attach()
-	if w := l.writer.Load(); w != nil {
-		a.attached(w)
+	if l.writer != nil && !a.attached(l.writer) {
+		l.schedule()
 	}
 }
 
@@ -82,19 +81,26 @@ func (l *library) remove(a *Application) {
 // attach tries to get a writer, and to try again later if there is none. The caller
 // holds l.mu.
 func (l *library) attach() {
-	if l.writer.Load() != nil {
-		return
+	if l.writer == nil {
+		l.writer, l.err = armseg.Attach(l.dir)
 	}
-	w, err := armseg.Attach(l.dir)
-	l.err = err
-	if err == nil {
-		l.writer.Store(w)
-		return
+	if l.writer == nil {
+		l.schedule()
 	}
+}
+
+// schedule has what lacks a writer, or room for a name, tried again. The caller holds l.mu.
+func (l *library) schedule() {
 	if l.timer == nil {
 		l.wait = min(max(2*l.wait, firstRetry), lastRetry)
 		l.timer = time.AfterFunc(l.wait, l.retry)
 	}
+}
+
+func (l *library) later() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schedule()
 }
 
 func (l *library) retry() {
@@ -105,17 +111,22 @@ func (l *library) retry() {
 	}
 	l.timer = nil
 	l.attach()
-	if w := l.writer.Load(); w != nil {
-		for a := range l.open {
-			a.attached(w)
-		}
+	if l.writer == nil {
+		return
+	}
+	ok := true
+	for a := range l.open {
+		ok = a.attached(l.writer) && ok
+	}
+	if ok {
+		l.wait = 0
+	} else {
+		l.schedule()
 	}
 }
 
+// error returns nil once there is a writer and all applications have it.
 func (l *library) error() error {
-	if l.writer.Load() != nil {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err

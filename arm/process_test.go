@@ -3,6 +3,8 @@
 package arm_test
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
 	"github.com/pcp-rtime/rtime/internal/armseg"
@@ -120,5 +123,41 @@ func TestEnvironment(t *testing.T) {
 		if made := len(procFiles(t, dir)) > before; made != (want == "<nil> true") {
 			t.Errorf("%s: file made: %v", value, made)
 		}
+	}
+}
+
+// TestNoRoomForNames: a transaction for whose name there is no room gets it when there is.
+func TestNoRoomForNames(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	app := open(t, dir, "app")
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	tr := app.Transaction("t")
+	other := arm.NewApplication("other", arm.Dir(dir))
+	t.Cleanup(func() { other.Close() })
+	for i := 0; other.Err() == nil && i < 1000; i++ { // what is allocated in one step is enough for some
+		other.Close()
+		other = arm.NewApplication(fmt.Sprint("other", i), arm.Dir(dir))
+		t.Cleanup(func() { other.Close() })
+	}
+	if !errors.Is(tr.Err(), syscall.ENOSPC) || !errors.Is(other.Err(), syscall.ENOSPC) || tr.Start(ctx).Stop(arm.Good) {
+		t.Errorf("there is room: %v, %v", tr.Err(), other.Err())
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); tr.Err() != nil || other.Err() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(tr.Err(), other.Err())
+		}
+	}
+	if !tr.Start(ctx).Stop(arm.Good) || !other.Transaction("x").Start(ctx).Stop(arm.Good) {
+		t.Error("not measured")
 	}
 }

@@ -2,6 +2,7 @@ package arm
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
@@ -42,19 +43,22 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 	return t
 }
 
-// bind is called once there is a writer and the application has its number.
-func (t *Transaction) bind(w *armseg.Writer, app uint32) {
-	if t.err != nil {
-		return
+// bind is called once there is a writer and the application has its number, which lets
+// the transaction be measured. It reports whether it need not be called again.
+func (t *Transaction) bind(w *armseg.Writer, app uint32) (ok bool) {
+	if t.err != nil || t.tran.Load() != nil {
+		return true
 	}
 	tran, err := w.Tran(app, t.key, t.name, t.detail)
 	if err != nil {
 		t.full.Store(&err)
-		return
+		return errors.Is(err, ErrFull)
 	}
 	tran.Describe(t.metrics)
 	tran.Activate()
+	t.full.Store(nil)
 	t.tran.Store(tran)
+	return true
 }
 
 // Err returns nil if the transaction is measured, and otherwise why it is not, or not
