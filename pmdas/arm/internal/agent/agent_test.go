@@ -255,56 +255,23 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestMakeDir: the directories are the user's that PCP runs as, with the modes that let
-// others add files.
+// TestMakeDir: the directory is the user's that PCP runs as, with the mode that lets others
+// add files.
 func TestMakeDir(t *testing.T) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 {
 		uid, gid = pcpUser()
 	}
-	check := func(path string, mode uint32) {
-		t.Helper()
-		var st syscall.Stat_t
-		if err := syscall.Stat(path, &st); err != nil {
-			t.Fatal(err)
-		}
-		if st.Mode&0o7777 != mode || int(st.Uid) != uid || int(st.Gid) != gid {
-			t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", path, st.Mode&0o7777, st.Uid, st.Gid, mode, uid, gid)
-		}
-	}
 	dir := filepath.Join(t.TempDir(), "rtime", "arm")
-	for range 2 {
-		if err := makeDir(dir); err != nil {
-			t.Fatal(err)
-		}
-		check(dir, 0o3773)
-		check(filepath.Join(dir, armseg.PastDir), 0o755)
-		if err := os.Chmod(dir, 0o700); err != nil { // the second time it is to be mended
-			t.Fatal(err)
-		}
-		if uid != os.Geteuid() {
-			continue
-		}
-		break
-	}
-}
-
-// TestForeignPast: what another user has put in the place of the agent's own directory is
-// not taken over.
-func TestForeignPast(t *testing.T) {
-	dir := t.TempDir()
-	past := filepath.Join(dir, armseg.PastDir)
-	if err := os.Mkdir(past, 0o755); err != nil {
+	if err := makeDir(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(past, 65534, 65534); err != nil {
-		t.Fatalf("this test has to be run by root: %v", err)
+	var st syscall.Stat_t
+	if err := syscall.Stat(dir, &st); err != nil {
+		t.Fatal(err)
 	}
-	if err := makeDir(dir); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
-		t.Errorf("%v", err)
-	}
-	if err := makePast(filepath.Join(dir, "other"), os.Geteuid(), os.Getegid()); err != nil {
-		t.Error(err)
+	if st.Mode&0o7777 != armseg.DirMode || int(st.Uid) != uid || int(st.Gid) != gid {
+		t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", dir, st.Mode&0o7777, st.Uid, st.Gid, armseg.DirMode, uid, gid)
 	}
 }
 

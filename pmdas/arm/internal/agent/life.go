@@ -55,9 +55,11 @@ func (a *Agent) start(s *pmda.Server) error {
 	return nil
 }
 
+// collect ends the agent where nothing can be collected, so that pmcd starts another.
 func (a *Agent) collect(ctx context.Context) {
 	if err := a.collector.Run(ctx); err != nil {
 		a.server.Logf("collecting has ended: %v", err)
+		a.server.Stop()
 	}
 }
 

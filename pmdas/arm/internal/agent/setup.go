@@ -6,10 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/internal/segdir"
@@ -50,36 +47,17 @@ func (a *Agent) load() error {
 	return nil
 }
 
-// makeDir makes the directory of the segments, and the agent's own one in it, for the
-// user that PCP runs as or, where the agent is not root, for its own. Every user may add
-// files, and nobody list the directory or remove others'.
+// makeDir makes the directory of the segments for the user that PCP runs as or, where the
+// agent is not root, for its own. Every user may add files, and nobody list the directory
+// or remove others'.
 func makeDir(path string) error {
 	uid, gid := os.Geteuid(), os.Getegid()
-	past := filepath.Join(path, armseg.PastDir)
 	if uid == 0 {
 		uid, gid = pcpUser()
-	} else if there(path) && there(past) {
+	} else if _, err := os.Stat(path); err == nil {
 		return nil // made for us, or we shall see
 	}
-	if err := segdir.Make(path, uid, gid, armseg.DirMode); err != nil {
-		return err
-	}
-	return makePast(past, uid, gid)
-}
-
-// makePast makes the agent's own directory. Every user could have made one of that name:
-// what lies in such a one is not to be believed, whomever it is given to.
-func makePast(path string, uid, gid int) error {
-	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
-		var st unix.Stat_t
-		if err := unix.Lstat(path, &st); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if int(st.Uid) != uid && int(st.Uid) != os.Geteuid() {
-			return fmt.Errorf("%s belongs to uid %d: remove it", path, st.Uid)
-		}
-	}
-	return segdir.Make(path, uid, gid, 0o755)
+	return segdir.Make(path, uid, gid, armseg.DirMode)
 }
 
 // pcpUser returns the user that the agent will run as.
@@ -93,11 +71,6 @@ func pcpUser() (uid, gid int) {
 		gid, _ = strconv.Atoi(u.Gid)
 	}
 	return uid, gid
-}
-
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // tryColumns is what pmdartarm --try prints of each transaction.

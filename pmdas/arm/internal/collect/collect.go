@@ -54,9 +54,11 @@ type Collector struct {
 
 	// The rest is Run's goroutine's alone.
 	conf    Config
-	begun   bool   // the first look is over
-	traced  uint64 // the wishes that were followed
-	mono    int64  // of this look
+	held    *os.File // while this collector keeps the record of the past
+	opened  bool     // and has read it
+	begun   bool     // the first look is over
+	traced  uint64   // the wishes that were followed
+	mono    int64    // of this look
 	wall    time.Time
 	watch   *segdir.Watch
 	listed  int64 // when the directory was listed, 0 for never
@@ -86,12 +88,32 @@ type host struct {
 }
 
 // New makes a Collector. It reads the record of the past, and waits for the disk. A
-// record that is damaged is no error.
+// record that is damaged is no error. While another Collector keeps the record, in
+// whatever process, this one has no rows: it begins when the other has ended.
 func New(c Config, o Options) (*Collector, error) {
-	return newCollector(c, o, host{now: clocks, alive: processes().alive, step: func(string) {}})
+	col := prepare(c, o, host{now: clocks, alive: processes().alive, step: func(string) {}})
+	ok, err := col.hold()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		col.publish()
+		return col, nil
+	}
+	if err := col.open(); err != nil {
+		col.letGo()
+		return nil, err
+	}
+	return col, nil
 }
 
+// newCollector makes one that has the directory for itself.
 func newCollector(c Config, o Options, h host) (*Collector, error) {
+	col := prepare(c, o, h)
+	return col, col.open()
+}
+
+func prepare(c Config, o Options, h host) *Collector {
 	if o.Dir == "" {
 		o.Dir = os.Getenv(armseg.DirEnv)
 	}
@@ -109,18 +131,33 @@ func newCollector(c Config, o Options, h host) (*Collector, error) {
 	}
 	col.rows.init(c.UsersApart)
 	col.mono, col.wall = h.now()
-	if err := col.past.open(col, filepath.Join(o.Dir, armseg.PastDir)); err != nil {
-		return nil, err
+	return col
+}
+
+func (c *Collector) pastDir() string { return filepath.Join(c.dir, armseg.PastDir) }
+
+// open reads the record of the past.
+func (c *Collector) open() error {
+	if err := c.past.open(c, c.pastDir()); err != nil {
+		return err
 	}
-	col.windows.set(c, col.mono)
-	col.publish()
-	return col, nil
+	c.opened = true
+	c.mono, c.wall = c.host.now()
+	c.windows.set(c.conf, c.mono)
+	c.publish()
+	return nil
 }
 
 // Run looks once per interval, and at the directory when a file is published, until the
-// context ends. It returns nil then, having given back all that it held.
+// context ends. It returns nil then, having given back all that it held. An error says
+// that the record of the past cannot be read.
 func (c *Collector) Run(ctx context.Context) error {
 	defer c.close()
+	if !c.opened {
+		if err := c.await(ctx); err != nil || !c.opened {
+			return err
+		}
+	}
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
@@ -167,6 +204,7 @@ func (c *Collector) close() {
 		}
 	}
 	clear(c.users)
+	c.letGo()
 }
 
 // Snapshot returns the latest. It never waits, and is never nil.

@@ -1,0 +1,70 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile is locked by the one collector that keeps the record of the past. There may be
+// two agents for a while, when pmcd has given one up that has not ended yet: what the one
+// takes over would be lost to the other, which has read the record before.
+const lockFile = "lock"
+
+// holdEvery is how often a collector that waits looks whether the other has ended.
+const holdEvery = 100 * time.Millisecond
+
+// hold takes the lock; false says that another collector has it.
+func (c *Collector) hold() (bool, error) {
+	dir := c.pastDir()
+	if err := makeOwn(dir); err != nil {
+		return false, err
+	}
+	fd, err := unix.Open(filepath.Join(dir, lockFile), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", filepath.Join(dir, lockFile), err)
+	}
+	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+	switch err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &l); err {
+	case nil:
+		c.held = os.NewFile(uintptr(fd), lockFile)
+		return true, nil
+	case unix.EAGAIN, unix.EACCES:
+		return false, unix.Close(fd)
+	default:
+		_ = unix.Close(fd)
+		return false, fmt.Errorf("%s: %w", filepath.Join(dir, lockFile), err)
+	}
+}
+
+// await waits until no other collector keeps the record, and reads it then. It returns nil
+// where the context ends before.
+func (c *Collector) await(ctx context.Context) error {
+	c.opts.Log.Printf("%s: another agent has it: waiting until it has ended", c.pastDir())
+	tick := time.NewTicker(holdEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if ok, err := c.hold(); err != nil {
+			return err
+		} else if ok {
+			return c.open()
+		}
+	}
+}
+
+// letGo gives the lock back.
+func (c *Collector) letGo() {
+	if c.held != nil {
+		_ = c.held.Close() // nothing was written to it
+		c.held = nil
+	}
+}
