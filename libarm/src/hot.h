@@ -17,9 +17,12 @@ static inline bool clock_quick(struct local *l, uint64_t *now)
 #ifdef RT_TSC
 	const struct clock *c = &l->clock;
 	uint32_t seq = load(&c->seq);
-	uint64_t gone = __rdtsc() - load(&c->tsc);
+	uint64_t span = load(&c->span), gone;
 
-	if (likely(gone < load(&c->span))) {
+	if (unlikely(!span))
+		return false;
+	gone = __rdtsc() - load(&c->tsc);
+	if (likely(gone < span)) {
 		*now = load(&c->ns) + ((gone * load(&c->mult)) >> MULT_SHIFT);
 		/* A signal handler may have changed it meanwhile. */
 		return likely(load(&c->seq) == seq);

@@ -139,21 +139,12 @@ __attribute__((noinline)) static int stop_any(int handle, int status, arm_data_t
 	return answer;
 }
 
-/* The quick way: a good transaction, that was begun without data. */
-int rtarm_stop(int handle, int status, arm_data_t *data, int size)
+static inline __attribute__((always_inline)) int stop_good(struct process *p, struct local *l,
+							   struct seg_slot *s, struct seg_cell *c,
+							   int handle, uint64_t state, uint64_t now)
 {
-	struct local *l = rt_me;
-	struct process *p = rt_process;
-	uint64_t state, now, start;
-	struct seg_cell *c;
-	struct seg_slot *s;
+	uint64_t start = load(&s->start);
 
-	if (unlikely(l->mode != LOCAL_OWN || handle <= 0 || status != ARM_GOOD || data || size))
-		return stop_any(handle, status, data, size);
-	if (unlikely(!(s = slot_running(p, handle, &state)) || load(&s->pair) || load(&s->flags) ||
-		     !(c = cell_look(p, l, (uint32_t)(state >> 32))) || !clock_quick(l, &now)))
-		return stop_any(handle, ARM_GOOD, NULL, 0);
-	start = load(&s->start);
 	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
 		return unknown(p);
 	count_good(true, c, likely(now > start) ? now - start : 0, now);
@@ -161,4 +152,29 @@ int rtarm_stop(int handle, int status, arm_data_t *data, int size)
 	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
 	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
 	return 0;
+}
+
+__attribute__((noinline)) static int stop_asking(struct process *p, struct local *l, struct seg_slot *s,
+						 struct seg_cell *c, int handle, uint64_t state)
+{
+	return stop_good(p, l, s, c, handle, state, clock_slow(l));
+}
+
+/* The quick way: a good transaction, that was begun without data. */
+int rtarm_stop(int handle, int status, arm_data_t *data, int size)
+{
+	struct local *l = rt_me;
+	struct process *p = rt_process;
+	uint64_t state, now;
+	struct seg_cell *c;
+	struct seg_slot *s;
+
+	if (unlikely(l->mode != LOCAL_OWN || handle <= 0 || status != ARM_GOOD || data || size))
+		return stop_any(handle, status, data, size);
+	if (unlikely(!(s = slot_running(p, handle, &state)) || load(&s->pair) || load(&s->flags) ||
+		     !(c = cell_look(p, l, (uint32_t)(state >> 32)))))
+		return stop_any(handle, ARM_GOOD, NULL, 0);
+	if (unlikely(!clock_quick(l, &now)))
+		return stop_asking(p, l, s, c, handle, state);
+	return stop_good(p, l, s, c, handle, state, now);
 }
