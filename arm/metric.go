@@ -8,7 +8,7 @@ import "github.com/pcp-rtime/rtime/internal/armseg"
 // has up to 43 bytes.
 type Metric interface{ metric() *armseg.Metric }
 
-// Value is a value of a metric.
+// Value is a value of a metric, as the metric's method Value makes it.
 type Value = armseg.Value
 
 type base struct{ m *armseg.Metric }

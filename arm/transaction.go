@@ -80,9 +80,9 @@ func (t *Transaction) Err() error {
 }
 
 // Start begins an execution (arm_start), as a child of the one whose correlator the
-// context carries, with values of the transaction's metrics. It allocates nothing. What
-// it returns measures nothing if the transaction does not, or if 131,072 are running in
-// this process.
+// context carries, with values of the transaction's metrics. It allocates nothing once it
+// has room on the processor it runs on. What it returns measures nothing if the
+// transaction does not, or if 131,072 are running in this process.
 func (t *Transaction) Start(ctx context.Context, values ...Value) Running {
 	if t == nil {
 		return Running{}
