@@ -76,6 +76,10 @@ static void fill_plan(struct seg_names *h)
 	h->size = NAMES_SIZE;
 }
 
+/* The fields from one to before another. */
+#define SAME(a, b, from, to) \
+	(memcmp(&(a)->from, &(b)->from, offsetof(struct seg_names, to) - offsetof(struct seg_names, from)) == 0)
+
 /* Compares the header of a file that another made with what would be made here. */
 static bool plan_is_ours(const struct seg_names *have)
 {
@@ -83,11 +87,9 @@ static bool plan_is_ours(const struct seg_names *have)
 
 	memset(&want, 0, sizeof(want));
 	fill_plan(&want);
-	return memcmp(have->magic, want.magic, offsetof(struct seg_names, minor)) == 0 &&
-	       memcmp(&have->header_len, &want.header_len, offsetof(struct seg_names, state) - offsetof(struct seg_names, header_len)) == 0 &&
-	       have->uid == want.uid && have->app_max == want.app_max && have->tran_max == want.tran_max &&
-	       have->app_hash_len == want.app_hash_len && have->tran_hash_len == want.tran_hash_len &&
-	       memcmp(&have->app_hash_off, &want.app_hash_off, offsetof(struct seg_names, language) - offsetof(struct seg_names, app_hash_off)) == 0;
+	return SAME(have, &want, magic, minor) && SAME(have, &want, header_len, state) &&
+	       SAME(have, &want, uid, app_next) && SAME(have, &want, app_hash_len, addr_format) &&
+	       SAME(have, &want, app_hash_off, language);
 }
 
 static int fill(int fd)

@@ -58,6 +58,8 @@ __attribute__((noinline)) static int start_with(struct process *p, struct local 
 	h.own = own;
 	if (g.bad)
 		add_local(l, &c->bad_data, 1);
+	if (g.bad || g.which)
+		add_local(l, &l->block->ops, 1);
 	h.time = clock_now(l);
 	slot_begin(s, gen, tran, h.time);
 	if (traced)

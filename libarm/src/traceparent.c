@@ -46,7 +46,8 @@ PUBLIC arm_ret_stat_t arm_correlator_from_traceparent(const char *traceparent, a
 	struct correlator c;
 
 	if (!traceparent || !out || bounded_len(traceparent, LEN + 1) != LEN ||
-	    memcmp(traceparent, "00-", 3) != 0 || traceparent[SPAN_AT - 1] != '-' || traceparent[FLAGS_AT - 1] != '-')
+	    memcmp(traceparent, "00-", 3) != 0 || traceparent[SPAN_AT - 1] != '-' ||
+	    traceparent[FLAGS_AT - 1] != '-')
 		return -1;
 	if (!from_hex(context, traceparent + TRACE_AT, W3C_TRACE_ID, &trace) || !trace ||
 	    !from_hex(context + W3C_TRACE_ID, traceparent + SPAN_AT, W3C_SPAN_ID, &span) || !span ||
@@ -64,13 +65,15 @@ PUBLIC arm_ret_stat_t arm_correlator_from_traceparent(const char *traceparent, a
 	return 0;
 }
 
-PUBLIC arm_ret_stat_t arm_correlator_to_traceparent(const arm_correlator_t *correlator, char out[ARM_TRACEPARENT_SIZE])
+PUBLIC arm_ret_stat_t arm_correlator_to_traceparent(const arm_correlator_t *correlator,
+						    char out[ARM_TRACEPARENT_SIZE])
 {
 	const uint8_t *b = (const uint8_t *)correlator;
 	struct correlator c;
 	char *at = out;
 
-	if (!correlator || !out || !correlator_read(&c, b, (uint32_t)b[0] << 8 | b[1]) || !correlator_is_w3c(&c))
+	if (!correlator || !out || !correlator_read(&c, b, (uint32_t)b[0] << 8 | b[1]) ||
+	    !correlator_is_w3c(&c))
 		return -1;
 	memcpy(at, "00-", 3);
 	at = to_hex(at + 3, c.address, W3C_TRACE_ID);
