@@ -14,40 +14,34 @@ const (
 
 const pmcdPort = 44321
 
-// hostAddress is where the agent of this host is asked: the address of the first
-// interface that is up and no loopback, IPv4 if it has one, and pmcd's port.
+// hostAddress is where the agent of this host is asked: pmcd's port at the first IPv4
+// address, or else the first IPv6 address, of an interface that is up and no loopback.
 func hostAddress() (format uint16, address []byte) {
-	best := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	var four, six netip.Addr
 	interfaces, _ := net.Interfaces()
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
 			continue
 		}
-		if a, ok := firstAddress(i); ok {
-			best = a
-			break
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			p, err := netip.ParsePrefix(a.String())
+			switch {
+			case err != nil || p.Addr().IsLinkLocalUnicast() && p.Addr().Is6():
+			case p.Addr().Is4() && !four.IsValid():
+				four = p.Addr()
+			case p.Addr().Is6() && !six.IsValid():
+				six = p.Addr()
+			}
 		}
 	}
-	format = AddrIPv6Port
-	if best.Is4() {
+	switch {
+	case four.IsValid():
 		format = AddrIPv4Port
+	case six.IsValid():
+		format, four = AddrIPv6Port, six
+	default:
+		format, four = AddrIPv4Port, netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	return format, binary.BigEndian.AppendUint16(best.AsSlice(), pmcdPort)
-}
-
-func firstAddress(i net.Interface) (first netip.Addr, ok bool) {
-	addrs, _ := i.Addrs()
-	for _, a := range addrs {
-		p, err := netip.ParsePrefix(a.String())
-		if err != nil || p.Addr().IsLinkLocalUnicast() {
-			continue
-		}
-		if p.Addr().Is4() {
-			return p.Addr(), true
-		}
-		if !ok {
-			first, ok = p.Addr(), true
-		}
-	}
-	return first, ok
+	return format, binary.BigEndian.AppendUint16(four.AsSlice(), pmcdPort)
 }

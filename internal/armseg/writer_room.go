@@ -14,7 +14,7 @@ const (
 
 	mapSize64 = 4 << 30 // address space that a process's file may grow into
 	mapSize32 = 64 << 20
-	growStep  = 128 << 10
+	growStep  = 64 << 10
 	growRetry = 100 * time.Millisecond
 )
 
