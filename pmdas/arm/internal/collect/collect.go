@@ -53,30 +53,32 @@ type Collector struct {
 	wished uint64          // counts changes of wishes
 
 	// The rest is Run's goroutine's alone.
-	conf    Config
-	held    *os.File // while this collector keeps the record of the past
-	opened  bool     // and has read it
-	begun   bool     // the first look is over
-	traced  uint64   // the wishes that were followed
-	mono    int64    // of this look
-	wall    time.Time
-	watch   *segdir.Watch
-	listed  int64 // when the directory was listed, 0 for never
-	changed bool  // it has changed since
-	looks   uint64
-	users   map[uint32]*account
-	order   []*account
-	procs   int
-	refused map[string]refusal
-	folded  map[string]uint64 // files that are in the record of the past, but could not be removed
-	rows    rows
-	past    past
-	windows windows
-	health  Health
-	quiet   int64 // when the refusals were counted from that the log tells of
-	said    int
-	seq     uint64
-	grown   uint64
+	conf     Config
+	held     *os.File // while this collector keeps the record of the past
+	opened   bool     // and has read it
+	begun    bool     // the first look is over
+	traced   uint64   // the wishes that were followed
+	mono     int64    // of this look
+	wall     time.Time
+	watch    *segdir.Watch
+	listed   int64 // when the directory was listed, 0 for never
+	changed  bool  // it has changed since
+	looks    uint64
+	users    map[uint32]*account
+	order    []*account
+	procs    int
+	refused  map[string]refusal
+	folded   map[string]uint64 // files that are in the record of the past, but could not be removed
+	rows     rows
+	past     past
+	windows  windows
+	health   Health
+	quiet    int64 // when the refusals were counted from that the log tells of
+	said     int
+	failed   map[string]bool // errors that the log has told of
+	failedAt int64           // since then
+	seq      uint64
+	grown    uint64
 }
 
 // host is what a test replaces: the clocks, and the point of each step at which the
@@ -241,14 +243,19 @@ func (c *Collector) Traced() []string {
 	return slices.Sorted(maps.Keys(c.wishes))
 }
 
-// fail notes an error of the directory or of the record of the past.
+// fail notes an error of the directory or of the record of the past. The log tells of it
+// once in a minute, since there may be one with each look.
 func (c *Collector) fail(err error) {
 	if err == nil {
 		return
 	}
 	c.health.Errors++
-	if text := err.Error(); text != c.health.LastError {
-		c.health.LastError = text
-		c.opts.Log.Print(text)
+	c.health.LastError = err.Error()
+	if c.failed == nil || c.mono-c.failedAt >= quietTime {
+		c.failedAt, c.failed = c.mono, make(map[string]bool)
+	}
+	if !c.failed[c.health.LastError] && len(c.failed) < maxSaid {
+		c.failed[c.health.LastError] = true
+		c.opts.Log.Print(c.health.LastError)
 	}
 }

@@ -2,6 +2,9 @@ package collect
 
 import (
 	"context"
+	"errors"
+	"log"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,4 +61,26 @@ func TestTwoCollectors(t *testing.T) {
 		t.Errorf("%d are counted, 12 were done", n)
 	}
 	endSecond()
+}
+
+// TestFailuresInTheLog: errors that come with each look are told once a minute.
+func TestFailuresInTheLog(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	var b strings.Builder
+	w.c.opts.Log = log.New(&b, "", 0)
+	for range 30 { // seconds
+		w.pass(time.Second)
+		w.c.mono = w.mono
+		w.c.fail(errors.New("one"))
+		w.c.fail(errors.New("another"))
+	}
+	if b.String() != "one\nanother\n" {
+		t.Errorf("the log has %q", b.String())
+	}
+	w.c.mono += quietTime
+	w.c.fail(errors.New("one"))
+	if b.String() != "one\nanother\none\n" || w.c.health.Errors != 61 || w.c.health.LastError != "one" {
+		t.Errorf("%+v; the log has %q", w.c.health, b.String())
+	}
 }
