@@ -3,14 +3,10 @@ package agent
 import (
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -220,104 +216,4 @@ func TestLabels(t *testing.T) {
 		r.is("agent.transactions", "", "3")
 		return r.conn.State&pcp.StateLabels != 0
 	})
-}
-
-// TestTable: everything has help, times have units, and counters are named so.
-func TestTable(t *testing.T) {
-	a := newAgent()
-	for _, m := range a.table() {
-		if m.Help == "" && !strings.HasPrefix(m.Name, "rtime.arm.a") && !strings.HasPrefix(m.Name, "rtime.arm.parent.") {
-			t.Errorf("%s has no help", m.Name)
-		}
-		if m.OneLine == "" || strings.HasSuffix(m.OneLine, ".") || strings.Contains(m.Help, "\n\n") || strings.HasSuffix(m.Help, "\n") {
-			t.Errorf("%s: %q, %q", m.Name, m.OneLine, m.Help)
-		}
-		for _, line := range strings.Split(m.Help, "\n") {
-			if len(line) > 84 {
-				t.Errorf("%s: a line of the help has %d bytes: %s", m.Name, len(line), line)
-			}
-		}
-		unitless := m.Units == pcp.None
-		switch name := strings.TrimPrefix(m.Name, "rtime.arm."); {
-		case strings.HasPrefix(name, "metric.") && name != "metric.values", strings.HasPrefix(name, "trace.param."),
-			name == "trace.records", name == "app.active", name == "control.weight", name == "control.trace",
-			strings.HasPrefix(name, "agent.last_"):
-			unitless = !unitless && name != "trace.param.duration"
-		}
-		if unitless {
-			t.Errorf("%s has units %v", m.Name, m.Units)
-		}
-	}
-	for _, d := range []*pmda.InDom[int]{a.trans, a.apps, a.metrics, a.pairs} {
-		if d.Help == "" || d.OneLine == "" || !d.Keep || d.Name == "" {
-			t.Errorf("instance domain %d: %+v", d.Serial, d)
-		}
-	}
-}
-
-// TestMakeDir: the directory is the user's that PCP runs as, with the mode that lets others
-// add files.
-func TestMakeDir(t *testing.T) {
-	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 {
-		uid, gid = pcpUser()
-	}
-	dir := filepath.Join(t.TempDir(), "rtime", "arm")
-	if err := makeDir(dir); err != nil {
-		t.Fatal(err)
-	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(dir, &st); err != nil {
-		t.Fatal(err)
-	}
-	if st.Mode&0o7777 != armseg.DirMode || int(st.Uid) != uid || int(st.Gid) != gid {
-		t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", dir, st.Mode&0o7777, st.Uid, st.Gid, armseg.DirMode, uid, gid)
-	}
-}
-
-// TestTry runs the agent as --try does.
-func TestTry(t *testing.T) {
-	a := newAgent()
-	f := new(fake)
-	f.find(bank)
-	a.configFile, a.dirPath = "", filepath.Join(t.TempDir(), "arm")
-	a.open = func(_ collect.Config, o collect.Options) (collector, error) {
-		f.options = o
-		return f, nil
-	}
-	o := pmda.Options{Try: true}
-	if err := a.setup(&o); err != nil {
-		t.Fatal(err)
-	}
-	s, err := pmda.New(a.declare(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := a.start(s); err != nil {
-		t.Fatal(err)
-	}
-	defer a.close()
-	if err := a.try(s, nil); err != nil {
-		t.Error(err)
-	}
-	if err := a.try(s, []string{"x"}); err == nil {
-		t.Error("an argument is taken")
-	}
-	list, err := s.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := make(map[string]pmda.Export)
-	for _, e := range list {
-		byName[e.Name] = e
-	}
-	for _, c := range tryColumns {
-		if _, ok := byName[c.Metric]; !ok {
-			t.Errorf("no metric %s for the column %s", c.Metric, c.Head)
-		}
-	}
-	if e := byName["rtime.arm.count"]; len(e.Values) != 2 || e.Values[0].Inst != lastCheck || e.Values[0].Value.String() != "1234" {
-		t.Errorf("%+v", e)
-	}
 }
