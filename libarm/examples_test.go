@@ -40,6 +40,28 @@ func TestSampleCompiles(t *testing.T) {
 	}
 }
 
+// TestGuideCompiles: the C code of docs/instrumenting.md, each piece for itself.
+func TestGuideCompiles(t *testing.T) {
+	text, err := os.ReadFile("../docs/instrumenting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := strings.Split(string(text), "```c\n")[1:]
+	if len(pieces) != 3 {
+		t.Fatalf("%d pieces", len(pieces))
+	}
+	for i, piece := range pieces {
+		code, _, _ := strings.Cut(piece, "```")
+		file := filepath.Join(t.TempDir(), fmt.Sprintf("piece%d.c", i))
+		if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, cc := range []string{"gcc -std=c89 -pedantic", "clang", "gcc -x c++"} {
+			run(t, nil, "sh", "-c", cc+" -Wall -Wextra -Werror -Iinclude -fsyntax-only "+file)
+		}
+	}
+}
+
 // TestExamplesRun runs both with libarmlog.
 func TestExamplesRun(t *testing.T) {
 	p := build(t, "gcc", "")
