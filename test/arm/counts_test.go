@@ -51,13 +51,38 @@ func TestCounts(t *testing.T) {
 		root.do("stop one 0")
 		other.do("stop two 1")
 		all(t, p, buy, "active", "1", "count", "8001", "aborted", "7")
+		root.do("bad %s", buy)
+		all(t, p, buy, "bad_data", "1", "count", "8002")
+		is(t, p, "rtime.arm.agent.processes", "", "2")
+		is(t, p, "rtime.arm.agent.users", "", "2")
 		root.do("end Shop")
 		root.quit()
 		all(t, p, "Shop", "app.users", "1", "app.processes", "1", "app.active", "1")
 		other.kill()
-		all(t, p, buy, "active", "0", "oldest", "", "abandoned", "1", "count", "8001", "aborted", "7", "failed", "5")
+		all(t, p, buy, "active", "0", "oldest", "", "abandoned", "1", "count", "8002", "aborted", "7", "failed", "5")
 		all(t, p, "Shop", "app.users", "0", "app.processes", "0", "app.active", "0", "app.transactions", "1")
 	})
+}
+
+// TestUsersApart: each user's transactions have instances of their own, if the configuration
+// says so.
+func TestUsersApart(t *testing.T) {
+	t.Parallel()
+	p := start(t, fast+"users apart\n")
+	for i, uid := range []int{0, nobody} {
+		q := run(t, p, cProgram(t), uid)
+		q.do("init Shop")
+		q.do("tran %s", buy)
+		q.do("do %s %d 0 1", buy, 10*(i+1))
+	}
+	all(t, p, "root:"+buy, "count", "10")
+	all(t, p, "nobody:"+buy, "count", "20")
+	all(t, p, "nobody:Shop", "app.users", "1", "app.processes", "1")
+	if v := p.Values("rtime.arm.count"); len(v) != 2 {
+		t.Errorf("%v", v)
+	}
+	has(t, p.Run("pminfo", "-h", "local:", "-l", "rtime.arm.count"),
+		`"application":"Shop"`, `"transaction":"Buy","user":"nobody"`)
 }
 
 // atLeast waits until a value is as large as that.

@@ -160,6 +160,8 @@ func (m *measured) order(w []string) error {
 		r := m.trans[w[1]].Start(context.Background())
 		time.Sleep(time.Duration(number(w[2])) * time.Millisecond)
 		return done(r.Stop(arm.Good))
+	case "bad": // with a value of a metric that the transaction does not have
+		return done(m.trans[w[1]].Start(context.Background(), whoMetric.Value("nobody")).Stop(arm.Good))
 	case "many":
 		return m.many(m.apps[w[1]], number(w[2]))
 	case "hold":

@@ -251,6 +251,11 @@ static int order(char **w, int words)
 		nanosleep(&ms, NULL);
 		return h > 0 ? arm_stop(h, ARM_GOOD, 0, NULL, 0) : h;
 	}
+	if (strcmp(w[0], "bad") == 0) { /* bad APP/TRAN: with a buffer of no known format */
+		int unknown = 99, h = (t = find('t', w[1])) ? arm_start(t->id, 0, (arm_data_t *)&unknown, sizeof unknown) : -9;
+
+		return h > 0 ? arm_stop(h, ARM_GOOD, 0, NULL, 0) : h;
+	}
 	if (strcmp(w[0], "many") == 0) /* many APP COUNT */
 		return (t = find('a', w[1])) ? numbered(t, atoi(w[2])) : -9;
 	if (strcmp(w[0], "hold") == 0) /* hold APP/TRAN COUNT */
