@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"math"
-	"os/user"
-	"strconv"
 	"sync"
 	"time"
 
@@ -137,15 +135,8 @@ func mayStoreInto(st *pmda.Store) error {
 	return fmt.Errorf("%w: uid %d may not store into %s", pcp.ErrPermission, st.Client.UID, st.Name)
 }
 
-// pcpUID returns the user pcp, or root where there is none.
+// pcpUID is the user that PCP runs as, or root where there is none.
 var pcpUID = sync.OnceValue(func() int {
-	u, err := user.Lookup("pcp")
-	if err != nil {
-		return 0
-	}
-	uid, err := strconv.Atoi(u.Uid)
-	if err != nil {
-		return 0
-	}
+	uid, _ := pcpUser()
 	return uid
 })
