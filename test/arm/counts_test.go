@@ -182,6 +182,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
+	atLeast(t, p, "rtime.arm.count", buy, 0)
 	last := 0.0
 	for running := true; running; {
 		select {
