@@ -121,7 +121,7 @@ static void set(struct clock *c, uint64_t tsc, uint64_t ns)
 
 static void adjust(struct clock *c, uint64_t *ns)
 {
-	uint64_t tsc;
+	uint64_t tsc = 0;
 
 	if (!both(&tsc, ns))
 		return;

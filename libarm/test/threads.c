@@ -1,7 +1,7 @@
 /* Threads: counts are exact, blocks are used again, and of two stops one wins. */
 #include "seen.h"
 
-enum { THREADS = 8, EACH = 200000, MANY = 1100 };
+enum { THREADS = 8, EACH = 80000, MANY = 1100 };
 
 static int tran, bad_tran;
 
