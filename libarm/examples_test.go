@@ -14,7 +14,13 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pcptest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := pcptest.Main(m)
+	for _, p := range built {
+		os.RemoveAll(p.dir)
+	}
+	os.Exit(code)
+}
 
 // TestSampleCompiles: the guide's sample program as it is printed. Its main has no type, and
 // sleep is not declared; where the language has done without that no longer, options help.
@@ -64,7 +70,7 @@ func TestGuideCompiles(t *testing.T) {
 
 // TestExamplesRun runs both with libarmlog.
 func TestExamplesRun(t *testing.T) {
-	p := build(t, "gcc", "")
+	p := build(t, "gcc")
 	t.Run("sample", func(t *testing.T) { sampleRuns(t, p) })
 	t.Run("armpeek", func(t *testing.T) { armpeekRuns(t, p) })
 }

@@ -29,12 +29,30 @@ static void call_back(void)
 	script.called_back = start(script.calls_back, 0, NULL, 0);
 }
 
+static unsigned long long taken; /* a bit for each of the numbers 1 to 64 */
+
+static int take_number(void)
+{
+	unsigned long long old = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
+
+	while (!__atomic_compare_exchange_n(&taken, &old, old | (old + 1), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	return __builtin_ctzll(~old) + 1;
+}
+
+static int free_number(int number)
+{
+	__atomic_fetch_and(&taken, ~(1ull << (number - 1)), __ATOMIC_ACQ_REL);
+	return 0;
+}
+
 arm_appl_id_t arm_init(const arm_ptr_t *name, const arm_ptr_t *user, arm_flag_t flags, arm_data_t *data,
 		       arm_data_sz_t size)
 {
 	(void)user;
 	(void)data;
-	note("init", 0, name, flags, size);
+	if (!script.quiet)
+		note("init", 0, name, flags, size);
 	return script.answer;
 }
 
@@ -56,6 +74,8 @@ arm_start_handle_t arm_start(arm_tran_id_t tran, arm_flag_t flags, arm_data_t *d
 		data[4] |= ARM_CORRELATOR_GIVEN;
 		memcpy(data + 88, "\0\005low", 5);
 	}
+	if (script.reusing)
+		return take_number();
 	return script.counting ? __atomic_add_fetch(&script.answer, 1, __ATOMIC_RELAXED) : script.answer;
 }
 
@@ -73,6 +93,8 @@ arm_ret_stat_t arm_stop(arm_start_handle_t handle, const arm_status_t status, ar
 	(void)status;
 	if (!script.quiet)
 		note("stop", handle, NULL, flags, size);
+	if (script.reusing)
+		return free_number(handle);
 	return script.counting ? 0 : script.answer;
 }
 
