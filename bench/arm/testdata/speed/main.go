@@ -1,0 +1,46 @@
+// Speed prints what a counter's Up and a histogram's Record of the speed library cost, in
+// nanoseconds. It lies apart so that nothing of the tree proper uses that library.
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/performancecopilot/speed/v4"
+
+	"github.com/pcp-rtime/rtime/bench/arm/internal/fastest"
+)
+
+func main() {
+	log.SetFlags(0)
+	speed.EraseFileOnStop = true
+	c, err := speed.NewPCPClient("rtimebencharm")
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := speed.NewPCPCounter(0, "rtimebencharm.count")
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := speed.NewPCPHistogram("rtimebencharm.time", 0, 1000000, 2, speed.MicrosecondUnit)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c.MustRegister(n)
+	c.MustRegister(h)
+	if err := c.Start(); err != nil {
+		log.Fatal(err)
+	}
+	defer c.Stop()
+	up := fastest.Each(200, 1000, func(n0 int) {
+		for range n0 {
+			n.Up()
+		}
+	})
+	record := fastest.Each(50, 10, func(n int) {
+		for i := range n {
+			h.MustRecord(int64(i))
+		}
+	})
+	fmt.Printf("%.2f %.2f\n", up[0], record[0])
+}
