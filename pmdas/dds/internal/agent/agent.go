@@ -51,7 +51,9 @@ type Agent struct {
 	turn      int
 	fresh     []*supplier // opened, and not yet taken in
 	users     map[uint32]*account
-	refused   map[string]string // files and why
+	mendError string
+	refused   map[string]refusal // by file name
+	strays    []string           // files to look at, see clean
 	rows      *pmda.InDom[*row]
 	tree      tree
 	demand    demand
@@ -70,7 +72,7 @@ func New() *pmda.Agent { return newAgent().declare() }
 func newAgent() *Agent {
 	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now,
 		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
-		refused: make(map[string]string)}
+		refused: make(map[string]refusal)}
 	a.rows = &pmda.InDom[*row]{
 		Serial: 0, Name: "suppliers", Keep: true,
 		OneLine: "dynamic data suppliers",
@@ -189,7 +191,11 @@ func (a *Agent) tick(ctx context.Context) {
 
 // second is done once a second, between two requests.
 func (a *Agent) second() {
+	if a.dir == nil {
+		a.mend()
+	}
 	a.look()
+	a.clean()
 	now := a.now()
 	a.demand.settle()
 	for _, s := range a.order {

@@ -40,6 +40,9 @@ func (a *Agent) check(s *supplier, now time.Time) bool {
 		return false
 	}
 	if err == nil {
+		err = s.r.Whole()
+	}
+	if err == nil {
 		err = s.checkStamp(now)
 	}
 	if err != nil {
@@ -120,6 +123,9 @@ func (a *Agent) vanish(s *supplier, state string, why error) {
 		a.remove(s.file)
 	case stateDamaged:
 		a.counts.damaged++
+		if a.dir != nil {
+			a.refused[s.file] = refusal{wasOpen, a.dir.Mark(s.file)}
+		}
 	}
 	if state != stateEnded {
 		a.complain("supplier %s: %s", s.row.title, s.row.why())
