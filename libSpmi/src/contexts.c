@@ -100,6 +100,7 @@ static struct cx *take_cx(struct supplier *s, uint32_t record)
 	c->data_off = off;
 	c->record = record;
 	c->by_area.key = (struct key){ .kind = KEY_AREA, .number = off };
+	update_head(s->segment.base, off, (uint64_t)((char *)&slot->update - s->segment.base), 1);
 	return c;
 }
 
@@ -156,6 +157,8 @@ static void publish(struct supplier *s, struct cx *c, const char *descr, uint32_
 	slot->data_off = c->data_off;
 	slot->data_len = s->records[c->record].data_len;
 	memset(s->segment.base + c->data_off, 0, s->records[c->record].data_len);
+	if (slot->update % 2) /* the last context was deleted within an update */
+		__atomic_fetch_add(&slot->update, 1, __ATOMIC_RELAXED);
 	store_u32(&slot->active, 1);
 	store_u32(&slot->seq, c->seq += 2);
 	store_u32(&s->segment.header->slots_count, s->slots_count);

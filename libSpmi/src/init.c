@@ -274,7 +274,7 @@ EXPORT void SpmiExit(void)
 	if (locked)
 		spmi_leave(&st);
 	else
-		errno = st.err;
+		spmi_leave_unlocked(&st);
 }
 
 /* In a child: the parent's descriptors are closed and its memory is left alone. */
@@ -285,6 +285,7 @@ void state_after_fork(void)
 		arena_free(&spmi_state.supplier.arena);
 	}
 	supplier_reset(&spmi_state.supplier);
+	segment_disown();
 	spmi_state.registered = spmi_state.initialized = false;
 	spmi_state.pid = 0;
 }
@@ -297,10 +298,12 @@ __attribute__((destructor)) static void at_end(void)
 {
 	struct supplier *s = &spmi_state.supplier;
 
-	if (!own() || !spmi_state.registered)
+	if (!own())
 		return;
-	segment_withdraw(&s->segment, &s->place);
-	close_all(s);
-	segment_trim(&s->segment);
-	spmi_state.registered = false;
+	if (spmi_state.registered) {
+		segment_withdraw(&s->segment, &s->place);
+		close_all(s);
+		spmi_state.registered = false;
+	}
+	segment_trim();
 }

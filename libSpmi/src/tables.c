@@ -161,7 +161,7 @@ static int make_room(struct supplier *s, const struct request *r)
 	uint32_t n = r->fixed_count + r->inst_count, i;
 	uint64_t stats = 0;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && n <= MAX_CONTEXTS; i++) {
 		const cx_create *c = i < r->fixed_count ? &r->fixed[i] : &r->inst[i - r->fixed_count];
 
 		if (c->num_stats > 0)

@@ -356,6 +356,17 @@ extern char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno
 extern int SpmiDdsDelCx(char *Area);
 #endif
 
+/*
+ * Ours, not the guide's: between SpmiDdsUpdateBegin and SpmiDdsUpdateEnd several values
+ * of a context change as one. Readers see all of the update or none of it, for each
+ * context in the data area. Area is what SpmiDdsAddCx returned, or SiShArea, which
+ * stands for all fixed contexts. Both return 0 or an error code, and leave SpmiErrno and
+ * SpmiErrmsg alone. See SpmiDdsUpdateBegin(3).
+ */
+#define SPMI_DDS_UPDATE 1
+extern int SpmiDdsUpdateBegin(char *Area);
+extern int SpmiDdsUpdateEnd(char *Area);
+
 #ifdef __cplusplus
 }
 #endif
