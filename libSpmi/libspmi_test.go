@@ -13,6 +13,7 @@ func TestBuilds(t *testing.T) {
 	builds := []string{"interface", "gcc", "clang", "static", "static32", "m32", "m32time", "asan", "tsan"}
 	for _, build := range builds {
 		t.Run(build, func(t *testing.T) {
+			t.Parallel()
 			out, err := exec.Command("test/run", build).CombinedOutput()
 			if err != nil {
 				t.Fatalf("test/run %s: %v\n%s", build, err, out)
