@@ -188,7 +188,7 @@ func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err erro
 	if err := r.area(c, b, off); err != nil {
 		return nil, true, err
 	}
-	c.Place.seq, c.Place.use = off+SlotSeq, seq
+	c.Place.use = seq
 	return c, true, nil
 }
 

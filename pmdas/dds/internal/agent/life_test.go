@@ -264,7 +264,8 @@ func TestDamagedInFetch(t *testing.T) {
 		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
 		s.Truncate(0)
 		g := l.a.tree.groups["DDS/IBM/Test"]
-		if v, ok := g.columns[0].value(&l.a.tree, place{0, g.live}); ok {
+		g.collect(&l.a.tree, []place{g.live.at})
+		if v, ok := g.columns[0].value(&l.a.tree, g.live.at); ok {
 			t.Errorf("value %d of a file without content", v)
 		}
 	})

@@ -136,7 +136,7 @@ func typeOf(s *ddsseg.Stat) pcp.Type {
 // exported are left out, which is the supplier's fault; if that leaves none, the last
 // reason is the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
-	f := &form{}
+	f := &form{sup: l.sup}
 	f.pad(len(g.columns))
 	var last error
 	for i := range l.c.Stats {

@@ -134,7 +134,8 @@ func (t *tree) addFixed(l *live) error {
 		t.tidy(g)
 		return err
 	}
-	g.live, g.places, l.group, l.form = l, 1, g, f
+	g.live, l.form = l, f
+	g.settle(l)
 	t.use(f, g, 1)
 	return nil
 }
@@ -160,7 +161,8 @@ func (t *tree) addVolatile(l *live) error {
 			Serial: firstSerial + int(serial), Name: "contexts below " + path, Keep: true,
 			OneLine:        "volatile contexts below " + names.Line(path),
 			Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
-			InstanceLabels: func(p place) pcp.Labels { return p.l.labels() },
+			Prepare:        func(list []place) { g.collect(t, list) },
+			InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
 		}
 	}
 	var err error
@@ -174,10 +176,11 @@ func (t *tree) addVolatile(l *live) error {
 	if l.inst, err = t.instance(g, inst); err != nil {
 		return err
 	}
-	l.at = g.place()
-	id, err := g.insts.Add(l.inst, place{l.at, l})
+	l.form = f
+	g.settle(l)
+	id, err := g.insts.Add(l.inst, l.at)
 	if err != nil {
-		g.free = append(g.free, l.at)
+		g.leave(l)
 		return err
 	}
 	if id > g.highest { // new numbers ascend
@@ -185,20 +188,28 @@ func (t *tree) addVolatile(l *live) error {
 		u.names.left--
 		t.relabel = true
 	}
-	l.group, l.form = g, f
 	t.use(f, g, 1)
 	return nil
 }
 
-// place gives out a place in the cells of a group's columns.
-func (g *group) place() uint32 {
+// settle gives a context a place in its group.
+func (g *group) settle(l *live) {
 	if n := len(g.free); n > 0 {
-		at := g.free[n-1]
+		l.at = g.free[n-1]
 		g.free = g.free[:n-1]
-		return at
+	} else {
+		l.at = place(len(g.lives))
+		g.lives, g.spots, g.seen = append(g.lives, nil), append(g.spots, spot{}), append(g.seen, 0)
 	}
-	g.places++
-	return g.places - 1
+	g.lives[l.at], g.spots[l.at] = l, spot{l.c.Place, l.form}
+	l.group = g
+}
+
+// leave gives the place back.
+func (g *group) leave(l *live) {
+	g.lives[l.at], g.spots[l.at] = nil, spot{}
+	g.free = append(g.free, l.at)
+	l.group = nil
 }
 
 // instance returns an instance's name; where another context has it, with a suffix.
@@ -269,7 +280,6 @@ func (t *tree) drop(l *live) {
 	}
 	if l.c.From >= 0 {
 		l.group.insts.Remove(l.inst)
-		l.group.free = append(l.group.free, l.at)
 	} else {
 		l.group.live = nil
 	}
@@ -281,7 +291,7 @@ func (t *tree) drop(l *live) {
 	l.sup.user.values -= len(l.c.Stats)
 	l.sup.values -= l.form.n
 	l.sup.row.contexts--
-	l.group = nil
+	l.group.leave(l)
 	if t.waiting[path] != nil {
 		t.freed = append(t.freed, path)
 	}
