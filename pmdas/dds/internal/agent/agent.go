@@ -56,6 +56,7 @@ type Agent struct {
 	strays    []string           // files to look at, see clean
 	rows      *pmda.InDom[*row]
 	tree      tree
+	keeper    keeper
 	demand    demand
 	counts    counts
 	quiet     quiet
@@ -112,6 +113,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	if err := a.tree.open(); err != nil {
 		return err
 	}
+	a.keeper.open(a)
 	a.look()
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -135,6 +137,7 @@ func (a *Agent) close() {
 	if a.dir != nil {
 		a.dir.Close()
 	}
+	a.keeper.close(a)
 	a.tree.close()
 }
 
@@ -204,6 +207,7 @@ func (a *Agent) second() {
 	a.sweep()
 	a.demand.publish(a, now)
 	a.tree.expire(now)
+	a.keeper.save(a)
 	a.expireRows(now)
 	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
 		a.tree.relabel, a.labelAt = false, now

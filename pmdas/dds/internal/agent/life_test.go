@@ -78,7 +78,9 @@ func TestNumbersStay(t *testing.T) {
 	s.End()
 	o.End()
 	l.start()
-	l.names()
+	if got := l.numbersOf("dds.IBM.Test.gadgets"); !strings.HasPrefix(want, got) {
+		t.Errorf("without supplier %s, want\n%s", got, want)
+	}
 	again()
 }
 

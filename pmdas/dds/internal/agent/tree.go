@@ -147,23 +147,8 @@ func (t *tree) addVolatile(l *live) error {
 		return overLimit("new names in a day", limits.Names)
 	}
 	g := t.group(path, path+"/*")
-	if g.insts == nil {
-		if u.domains >= limits.Domains {
-			delete(t.groups, g.key)
-			return overLimit("contexts with volatile ones below", limits.Domains)
-		}
-		serial, err := t.serials.ID(path)
-		if err != nil {
-			return errNumber
-		}
-		u.domains++
-		g.insts = &pmda.InDom[place]{
-			Serial: firstSerial + int(serial), Name: "contexts below " + path, Keep: true,
-			OneLine:        "volatile contexts below " + names.Line(path),
-			Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
-			Prepare:        func(list []place) { g.collect(t, list) },
-			InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
-		}
+	if err := t.domain(g, u); err != nil {
+		return err
 	}
 	var err error
 	f := l.sup.forms[formKey{g, l.c.From}]
@@ -189,6 +174,30 @@ func (t *tree) addVolatile(l *live) error {
 		t.relabel = true
 	}
 	t.use(f, g, 1)
+	return nil
+}
+
+// domain gives a group its instance domain, if it has none, on a user's account.
+func (t *tree) domain(g *group, u *account) error {
+	if g.insts != nil {
+		return nil
+	}
+	if limit := t.agent.conf.Domains; u.domains >= limit {
+		t.tidy(g)
+		return overLimit("contexts with volatile ones below", limit)
+	}
+	serial, err := t.serials.ID(g.path)
+	if err != nil {
+		return errNumber
+	}
+	u.domains++
+	g.insts = &pmda.InDom[place]{
+		Serial: firstSerial + int(serial), Name: "contexts below " + g.path, Keep: true,
+		OneLine:        "volatile contexts below " + names.Line(g.path),
+		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
+		Prepare:        func(list []place) { g.collect(t, list) },
+		InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
+	}
 	return nil
 }
 
@@ -263,7 +272,9 @@ func (t *tree) use(f *form, g *group, n int) {
 		}
 		col := g.columns[i]
 		if col.users += n; col.users == 0 {
-			col.away = t.agent.now()
+			col.away, t.unsaved = t.agent.now(), true
+		} else if col.users == n {
+			t.unsaved = true
 		}
 	}
 }

@@ -29,6 +29,7 @@ type tree struct {
 	plan    uint64     // counts how often it was made
 	changed bool       // since
 	broken  []*supplier
+	unsaved bool     // what kept metrics' file says has changed
 	relabel bool     // there are instances whose labels clients have not seen
 	scratch []uint64 // the values of one context
 	exports int      // live contexts
@@ -131,6 +132,7 @@ type column struct {
 	stat   string
 	typ    pcp.Type
 	metric pmda.Metric
+	key    string   // what its number was given to
 	user   *account // who has it on his account
 	users  int      // live contexts that have it
 	away   time.Time

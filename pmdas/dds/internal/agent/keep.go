@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pdu"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/kept"
+)
+
+// keeper writes the file of metrics that outlive their suppliers and the agent. A file is
+// written by a goroutine of its own, at most once a second, and seldom where writing
+// takes long.
+type keeper struct {
+	path string
+	busy chan struct{} // holds an element while somebody writes, and guards what follows
+	next time.Time
+	bad  error // of the last attempt
+}
+
+// savePause is the least time between two writes, and of the time that passes writing
+// takes no more than one part in saveShare.
+const (
+	savePause = time.Second
+	saveShare = 20
+)
+
+// open shows the metrics again that were there when the agent ended.
+func (k *keeper) open(a *Agent) {
+	k.busy = make(chan struct{}, 1)
+	if a.stateDir == "" {
+		return
+	}
+	k.path = filepath.Join(a.stateDir, Name+".kept")
+	list, err := kept.Read(k.path)
+	if err != nil {
+		a.server.Logf("%v", err)
+	}
+	now, n := a.now(), 0
+	for i := range list {
+		if now.Sub(list[i].Since(now)) >= a.conf.Keep {
+			continue
+		}
+		u := a.account(list[i].UID)
+		if err := a.tree.revive(&list[i], u); err != nil {
+			a.complain("%s: %s: %v", k.path, list[i].Key, err)
+		} else {
+			n++
+		}
+		a.settle(u)
+	}
+	a.server.Logf("%d metrics are known from before", n)
+}
+
+// revive exports a metric without supplier.
+func (t *tree) revive(m *kept.Metric, u *account) error {
+	path, volatile := strings.CutSuffix(m.Group, "/*")
+	units := pcp.UnitsFromWord(m.Units)
+	_, known := t.items.Lookup(m.Key)
+	switch {
+	case !known:
+		return errNumber // they were lost, and it may get another
+	case u.metrics >= t.agent.conf.Metrics:
+		return overLimit("metrics", t.agent.conf.Metrics)
+	case !ddsseg.ValidPath(path) || !ddsseg.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
+		return errors.New("makes no sense")
+	}
+	g := t.group(path, m.Group)
+	defer t.tidy(g)
+	if volatile {
+		if err := t.domain(g, u); err != nil {
+			return err
+		}
+	}
+	col, err := g.column(m.Stat)
+	if err != nil {
+		return err
+	}
+	if col.there {
+		return fmt.Errorf("%s is there already", col.metric.Name)
+	}
+	err = t.enter(col, u, pmda.Metric{Sem: m.Sem, Units: units, OneLine: m.OneLine, Help: m.Help, Labels: m.Labels}, m.Key, m.Type)
+	col.away = m.Since(t.agent.now())
+	return err
+}
+
+// snapshot lists all metrics below dds, with or without supplier.
+func (t *tree) snapshot() []kept.Metric {
+	list := make([]kept.Metric, 0, min(len(t.used), kept.MaxMetrics))
+	for _, col := range t.used {
+		if len(list) == kept.MaxMetrics {
+			break
+		}
+		away := int64(0)
+		if col.users == 0 {
+			away = col.away.Unix()
+		}
+		m := &col.metric
+		list = append(list, kept.Metric{Key: col.key, Group: col.group.key, Stat: col.stat, Type: col.typ, Sem: m.Sem, Units: m.Units.Word(),
+			OneLine: m.OneLine, Help: m.Help, Labels: m.Labels, UID: col.user.uid, Away: away})
+	}
+	return list
+}
+
+// saves reports whether the file is this agent's to write: not while it only looks, nor
+// while another process has the numbers.
+func (k *keeper) saves(a *Agent) bool {
+	items, ok := a.tree.items.(*ids.Map)
+	return ok && k.path != "" && !a.trying && items.Err() == nil
+}
+
+// save has the file written, if something has changed.
+func (k *keeper) save(a *Agent) {
+	select {
+	case k.busy <- struct{}{}:
+	default:
+		return
+	}
+	if (!a.tree.unsaved && k.bad == nil) || time.Now().Before(k.next) || !k.saves(a) {
+		<-k.busy
+		return
+	}
+	list := a.tree.snapshot()
+	a.tree.unsaved = false
+	a.tasks.Add(1)
+	go func() {
+		defer a.tasks.Done()
+		k.write(a, list)
+		<-k.busy
+	}()
+}
+
+// write wants busy held.
+func (k *keeper) write(a *Agent, list []kept.Metric) {
+	start := time.Now()
+	err := kept.Write(k.path, list)
+	if err != nil && (k.bad == nil || k.bad.Error() != err.Error()) {
+		a.server.Logf("metrics without suppliers will be forgotten: %v", err)
+	}
+	k.bad = err
+	k.next = time.Now().Add(max(savePause, saveShare*time.Since(start)))
+}
+
+// close writes what has changed since the last time. All tasks have ended.
+func (k *keeper) close(a *Agent) {
+	if (a.tree.unsaved || k.bad != nil) && k.saves(a) {
+		k.write(a, a.tree.snapshot())
+	}
+}
