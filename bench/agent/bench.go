@@ -101,10 +101,13 @@ func (b *bench) sources(conns map[*peer]*conn) {
 	}
 }
 
+// limits are the largest instance domains that agents are started with.
+var limits = []int{10, 1000, 10000}
+
 // starts measures from the start of the program to the first value, and the memory
 // that it has then, with instance domains of up to 10, 1,000 and 10,000 instances.
 func (b *bench) starts() error {
-	for _, limit := range []int{10, 1000, 10000} {
+	for _, limit := range limits {
 		took := make(map[*peer][]sample)
 		mem := make(map[*peer][2]int64)
 		for range b.plan.starts {
