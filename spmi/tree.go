@@ -78,8 +78,12 @@ func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known 
 	if above != nil {
 		above.children++
 	}
-	return above != nil, false, nil
+	return t.owns(parent), false, nil
 }
+
+// owns reports whether a context below parent needs no claim of its own. A vendor's
+// context is nobody's own.
+func (t *tree) owns(parent string) bool { return t.nodes[parent] != nil && !ddsseg.Shared(parent) }
 
 // above finds the node above; nil if that is another supplier's. Vendors' contexts are
 // made as they are needed.
