@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/spmi"
@@ -78,39 +79,27 @@ func supply(segments string, limit int) error {
 // ddsNumbers asks the agent for the numbers of its metrics, which it keeps. The key is
 // the number of instances.
 func ddsNumbers(p *peer, dir string) (map[int][]pcp.PMID, error) {
-	c, err := start(p.argv(slices.Max(limits)), nil, dir)
+	c, err := pipe.Start(p.argv(slices.Max(limits)), nil, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer c.stop()
+	defer c.Stop()
 	ids := make(map[int][]pcp.PMID)
 	for _, n := range append([]int{0}, limits...) {
 		ask := &pdu.Traverse{Name: "dds.v.n" + strconv.Itoa(n)}
 		var names pdu.Names
-		if err := c.exchange(ask, &names); err != nil {
+		if err := c.Exchange(ask, &names); err != nil {
 			return nil, err
 		}
 		for _, name := range names.Names {
 			var one pdu.IDs
-			if err := c.exchange(&pdu.Names{Names: []string{name}}, &one); err != nil {
+			if err := c.Exchange(&pdu.Names{Names: []string{name}}, &one); err != nil {
 				return nil, err
 			}
 			ids[n] = append(ids[n], one.PMIDs...)
 		}
 	}
 	return ids, nil
-}
-
-// exchange sends a request and reads its answer.
-func (c *conn) exchange(ask, answer pdu.PDU) error {
-	if err := c.write(ask.Append(nil, 0)); err != nil {
-		return err
-	}
-	b, err := c.read()
-	if err != nil {
-		return err
-	}
-	return answer.Parse(b)
 }
 
 // compareDDS notes what the agent dds costs beside pmdammv, and per value.

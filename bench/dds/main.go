@@ -35,7 +35,7 @@ func run(rounds int) error {
 	if err != nil {
 		return err
 	}
-	var stores, changes table
+	var stores, changes, shown table
 	for range rounds {
 		if err := p.stores(&stores); err != nil {
 			return err
@@ -43,19 +43,25 @@ func run(rounds int) error {
 		if err := p.changes(&changes); err != nil {
 			return err
 		}
+		if err := p.shown(&shown); err != nil {
+			return err
+		}
 	}
 	stores.print("Publishing a value, ns", "a plain store", rounds)
 	changes.print("Adding and removing one context, ns; writing an MMV file of as many instances once", "at 10 present", rounds)
+	shown.print("The same until agents show it, us: coming and going, of the context or by writing the file twice",
+		"dds, at 10 present", rounds)
 	return nil
 }
 
-// programs are what other libraries are measured with.
+// programs are what other libraries, and the agents, are measured with.
 type programs struct {
-	dir, mmv, speed string
+	dir, mmv, speed, agent, pmdammv string
 }
 
 func build(dir string) (*programs, error) {
-	p := &programs{dir, filepath.Join(dir, "mmvbench"), filepath.Join(dir, "speedbench")}
+	p := &programs{dir: dir, mmv: filepath.Join(dir, "mmvbench"), speed: filepath.Join(dir, "speedbench"),
+		agent: filepath.Join(dir, "pmdadds"), pmdammv: "/var/lib/pcp/pmdas/mmv/pmdammv"}
 	for _, d := range []string{"mmv", "claims"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, err
@@ -64,8 +70,10 @@ func build(dir string) (*programs, error) {
 	for _, args := range [][]string{
 		{"cc", "-O2", "-Wall", "-o", p.mmv, "bench/dds/mmv/mmv.c", "-l:libpcp_mmv.so.1", "-lpcp"},
 		{"go", "build", "-o", p.speed, "./bench/dds/testdata/speed"},
+		{"go", "build", "-o", p.agent, "./pmdas/dds"},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as agents are installed
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)

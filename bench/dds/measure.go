@@ -115,44 +115,38 @@ func atomicAdd(p *uint64, n int) {
 }
 
 type instance struct {
-	Problems  spmi.Counter
-	Solutions spmi.Counter
+	Problems  spmi.Counter `spmi:"problems"`
+	Solutions spmi.Counter `spmi:"solutions"`
 }
+
+// sizes are how many contexts, or instances in an MMV file, there are besides.
+var sizes = []int{10, 1000, 100000}
 
 // changes measures adding and removing a context while others are there.
 func (p *programs) changes(t *table) error {
-	for _, present := range []int{10, 1000, 100000} {
+	for _, present := range sizes {
 		ns, err := p.change(present)
 		if err != nil {
 			return err
 		}
 		t.add(fmt.Sprintf("at %d present", present), ns)
 	}
-	for _, c := range []struct{ present, times int }{{10, 1000}, {1000, 300}, {100000, 5}} {
-		ns, err := p.figures(1, p.mmv, "rewrite", strconv.Itoa(c.present), strconv.Itoa(c.times))
+	for i, present := range sizes {
+		ns, err := p.figures(1, p.mmv, "rewrite", strconv.Itoa(present), []string{"1000", "300", "5"}[i])
 		if err != nil {
 			return err
 		}
-		t.add(fmt.Sprintf("MMV file of %d", c.present), ns[0])
+		t.add(fmt.Sprintf("MMV file of %d", present), ns[0])
 	}
 	return nil
 }
 
 func (p *programs) change(present int) (float64, error) {
-	s, err := spmi.Open(spmi.Options{Dir: p.dir, Volatile: []*spmi.Context{{Path: "DDS/Bench/All/ONE", Values: (*instance)(nil)}}},
-		&spmi.Context{Path: "DDS/Bench/All"})
-	if err == nil {
-		defer s.Close()
-		err = s.Err()
+	s, err := p.fill(present)
+	if err != nil {
+		return 0, err
 	}
-	keep := make([]*spmi.Context, present)
-	for i := range keep {
-		keep[i] = &spmi.Context{Path: "DDS/Bench/All/c" + strconv.Itoa(i), Values: &instance{}}
-		if err == nil {
-			err = s.Add(keep[i])
-		}
-	}
-	runtime.GC()
+	defer s.Close()
 	one := &spmi.Context{Path: "DDS/Bench/All/one", Values: &instance{}}
 	ns := each(100000, func(n int) {
 		for range n {
@@ -164,6 +158,22 @@ func (p *programs) change(present int) (float64, error) {
 			}
 		}
 	})
-	runtime.KeepAlive(keep)
 	return ns, err
+}
+
+// fill opens a supplier with so many volatile contexts.
+func (p *programs) fill(present int) (*spmi.Supplier, error) {
+	s, err := spmi.Open(spmi.Options{Dir: p.dir, Volatile: []*spmi.Context{{Path: "DDS/Bench/All/ONE", Values: (*instance)(nil)}}},
+		&spmi.Context{Path: "DDS/Bench/All"})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Err()
+	for i := range present {
+		if err == nil {
+			err = s.Add(&spmi.Context{Path: "DDS/Bench/All/c" + strconv.Itoa(i), Values: &instance{}})
+		}
+	}
+	runtime.GC() // now, and not while something is measured
+	return s, err
 }
