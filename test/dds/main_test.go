@@ -112,8 +112,14 @@ type supplier struct {
 	out *bufio.Scanner
 }
 
-// supply starts a supplier, as another user unless uid is 0.
+// startSupplier starts a supplier, as another user unless uid is 0.
 func startSupplier(t *testing.T, p *pcptest.PCP, uid int) *supplier {
+	t.Helper()
+	return startSupplierIn(t, p, uid, p.Path("run/dds"))
+}
+
+// startSupplierIn starts one whose segment is in another folder.
+func startSupplierIn(t *testing.T, p *pcptest.PCP, uid int, dir string) *supplier {
 	t.Helper()
 	s := &supplier{t: t}
 	exe := p.Path("supplier")
@@ -121,7 +127,7 @@ func startSupplier(t *testing.T, p *pcptest.PCP, uid int) *supplier {
 		t.Fatal(err)
 	}
 	s.cmd = exec.Command(exe)
-	s.cmd.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+p.Path("run/dds"))
+	s.cmd.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+dir)
 	if uid != 0 {
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}

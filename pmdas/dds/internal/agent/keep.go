@@ -137,10 +137,19 @@ func (k *keeper) save(a *Agent) {
 	}()
 }
 
-// write wants busy held.
+// write wants busy held. The numbers go first: a metric whose number is not known is not
+// shown again.
 func (k *keeper) write(a *Agent, list []kept.Metric) {
 	start := time.Now()
-	err := kept.Write(k.path, list)
+	var err error
+	for _, n := range []numbers{a.tree.items, a.tree.serials, a.tree.names} {
+		if m, ok := n.(*ids.Map); ok && err == nil {
+			err = m.Sync()
+		}
+	}
+	if err == nil {
+		err = kept.Write(k.path, list)
+	}
 	if err != nil && (k.bad == nil || k.bad.Error() != err.Error()) {
 		a.server.Logf("metrics without suppliers will be forgotten: %v", err)
 	}

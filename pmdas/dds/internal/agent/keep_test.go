@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
-	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -109,9 +108,6 @@ func TestKeptWhenKilled(t *testing.T) {
 	l.names(richNames[:2]...)
 	l.second()
 	l.a.keeper.busy <- struct{}{} // when what is being written is there
-	for _, n := range []numbers{l.a.tree.items, l.a.tree.serials, l.a.tree.names} {
-		must(t, n.(*ids.Map).Sync())
-	}
 	left := &lab{t: t, dir: l.dir, state: t.TempDir()}
 	must(t, os.CopyFS(left.state, os.DirFS(l.state)))
 	<-l.a.keeper.busy
