@@ -183,9 +183,8 @@ static void watch(const char *path)
 
 	for (reads = 0; reads < READS || states < CHANGES || load(&seg.h->changes) - changes < CHANGES; reads++) {
 		states += read_values(p, &last);
-		if (reads % 16)
-			continue;
-		sched_yield();
+		if (reads % 16 == 0)
+			sched_yield();
 		for (i = 0; i < load(&seg.h->slots_count); i++)
 			if (copy_slot(i, &s))
 				CHECK(strncmp(s.path, "DDS/", 4) == 0 && strcmp(s.path, s.descr) == 0);
