@@ -82,6 +82,7 @@ func (s *supplier) checkStamp(now time.Time) error {
 func (s *supplier) retire(now time.Time) error {
 	s.stale = true
 	s.unload()
+	s.agent.demand.forget(s)
 	s.row.state = stateStale
 	s.row.reason = fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second))
 	s.agent.counts.stale++

@@ -362,7 +362,8 @@ func TestLabelsChanged(t *testing.T) {
 	told(false)
 }
 
-// TestLimits: what is beyond a user's limits is not exported, and the rest is.
+// TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,
+// and another user has limits of his own.
 func TestLimits(t *testing.T) {
 	fixed := func(name string, stats int) *readertest.Segment {
 		c := readertest.Context{Path: "DDS/v/" + name}
@@ -392,6 +393,8 @@ func TestLimits(t *testing.T) {
 			s.Publish(l.dir, -1)
 			l.Names("")
 			fixed("b", 2).Publish(l.dir, -1)
+			l.Names("")
+			fixed("c", 2).Publish(l.dir, 65534)
 			var got []string
 			for _, m := range l.Names("dds") {
 				values, err := l.Values(m)
@@ -409,7 +412,12 @@ func TestLimits(t *testing.T) {
 					got = append(got, short)
 				}
 			}
-			alikeSet(t, got, strings.Fields(c.want))
+			alikeSet(t, got, append(strings.Fields(c.want), "c.s0", "c.s1"))
+			errors, reasons := l.sum("rtime.dds.supplier.errors"), l.sum("rtime.dds.supplier.reason")
+			refused := l.sum("rtime.dds.agent.refused")
+			if shows := errors > 0 && reasons > 0 || refused == 1; shows == (name == "none") {
+				t.Errorf("%d errors, %d reasons, %d refused", errors, reasons, refused)
+			}
 		})
 	}
 }
