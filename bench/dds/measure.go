@@ -25,8 +25,8 @@ func each(n int, f func(n int)) float64 {
 	return float64(time.Since(begin)) / float64(n)
 }
 
-// stores measures the ways to publish a value.
-func (p *programs) stores(t *table) error {
+// stores measures the ways to publish a value. inC is what they cost by libSpmi.
+func (p *programs) stores(t *table, inC []float64) error {
 	var v struct {
 		N spmi.Counter
 		F spmi.Float
@@ -73,6 +73,9 @@ func (p *programs) stores(t *table) error {
 			})
 		}
 	}))
+	for i, row := range []string{"libSpmi, a store", "libSpmi, an atomic addition", "libSpmi, an update of 10"} {
+		t.add(row, inC[i])
+	}
 	return p.others(t)
 }
 
@@ -122,14 +125,18 @@ type instance struct {
 // sizes are how many contexts, or instances in an MMV file, there are besides.
 var sizes = []int{10, 1000, 100000}
 
-// changes measures adding and removing a context while others are there.
-func (p *programs) changes(t *table) error {
+// changes measures adding and removing a context while others are there. inC is what it
+// costs by libSpmi.
+func (p *programs) changes(t *table, inC []float64) error {
 	for _, present := range sizes {
 		ns, err := p.change(present)
 		if err != nil {
 			return err
 		}
 		t.add(fmt.Sprintf("at %d present", present), ns)
+	}
+	for i, present := range sizes {
+		t.add(fmt.Sprintf("libSpmi, at %d present", present), inC[i])
 	}
 	for i, present := range sizes {
 		ns, err := p.figures(1, p.mmv, "rewrite", strconv.Itoa(present), []string{"1000", "300", "5"}[i])

@@ -1,5 +1,6 @@
 // Speed prints what an increment of a counter of the speed library costs, in
-// nanoseconds. It lies apart so that nothing of the tree proper uses that library.
+// nanoseconds. It is a program of its own because that library reads PCP_TMP_DIR when a
+// program starts.
 package main
 
 import (
