@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 )
 
@@ -16,15 +14,15 @@ type bench struct {
 	plan
 	dir    string
 	peers  []*peer
-	cpus   unix.CPUSet
 	report *report
 }
 
 func (b *bench) pinned() error {
-	if err := pin(&b.cpus); err != nil {
+	unpin, err := pipe.Pin()
+	if err != nil {
 		return err
 	}
-	defer func() { _ = unpin(&b.cpus) }()
+	defer unpin()
 	return b.serve("pinned")
 }
 

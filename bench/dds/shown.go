@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -78,6 +79,13 @@ func (v *viewer) until(name string, want bool) error {
 // shown measures the whole way: from adding a context until the agent shows its value,
 // and on from removing it until the agent shows it no more.
 func (p *programs) shown(t *table) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unpin, err := pipe.Pin()
+	if err != nil {
+		return err
+	}
+	defer unpin()
 	for _, present := range sizes {
 		us, err := p.ddsShows(present)
 		if err != nil {
