@@ -106,10 +106,11 @@ func supply(dir string) {
 
 // supplier is a supplier as a process.
 type supplier struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  *os.File
-	out *bufio.Scanner
+	t    *testing.T
+	path string // of a rogue's segment
+	cmd  *exec.Cmd
+	in   *os.File
+	out  *bufio.Scanner
 }
 
 // startSupplier starts a supplier, as another user unless uid is 0.

@@ -116,6 +116,7 @@ func startRogue(t *testing.T, p *pcptest.PCP, s *supplier, uid int) *supplier {
 	}
 	rogue := startSupplierIn(t, p, uid, dir)
 	path := segments(t, dir)[0]
+	rogue.path = path
 	if _, gid := pcptest.UID(t); os.Chown(path, uid, gid) != nil {
 		t.Fatal("the agent has no access")
 	}
@@ -166,8 +167,22 @@ func TestAway(t *testing.T) {
 		t.Errorf("without supplier, after a restart:\n%s\nbefore:\n%s", got, want)
 	}
 	has(t, fmt.Sprint(p.Try("pminfo", "-h", "local:", "-f", metrics[0])), "Missing metric value(s)")
+	// pmlogger finds the name, and the values when they are there.
+	p.WriteFile("logger.conf", "log mandatory on 50 msec { dds.IBM.Test.gadgets }\n")
+	archive := p.Path("log/away")
+	logger := p.Spawn("pmlogger", "-h", "local:", "-c", p.Path("logger.conf"), "-l", p.Path("log/pmlogger.log"), archive)
+	pcptest.Eventually(t, "pmlogger writes", func() error {
+		_, err := os.Stat(archive + ".0")
+		return err
+	})
 	startSupplier(t, p, 65534)
 	is(t, p, metrics[0], "", "0")
+	is(t, p, "rtime.dds.supplier.subscribed", "SpmiSupl@nobody", "1")
+	logger.Signal(syscall.SIGTERM)
+	if code := logger.Wait(); code != 0 {
+		t.Errorf("pmlogger: exit status %d: %s", code, logger.Output())
+	}
+	has(t, p.Run("pmdumplog", "-a", archive), "(dds.IBM.Test.gadgets): value 0")
 	if got := describe(); got != want {
 		t.Errorf("with its successor:\n%s\nbefore:\n%s", got, want)
 	}
