@@ -21,10 +21,14 @@ import (
 type InDom[T any] struct {
 	Serial  int    // number of the domain within the agent, the same for ever
 	Name    string // for messages and for the file of ids, such as "hosts"
-	Keep    bool   // keep ids for ever
+	Keep    bool   // keep ids for ever, in a file of the domain's own
 	OneLine string
 	Help    string
 	Labels  pcp.Labels // of the domain itself
+
+	// IDs, if not nil, is where ids come from, whatever Keep says: for agents that have
+	// so many domains that a file for each would cost too much.
+	IDs Numbers
 
 	// InstanceLabels, if not nil, gives the labels of one instance.
 	InstanceLabels func(T) pcp.Labels
@@ -73,6 +77,7 @@ type domain interface {
 	serial() int
 	title() string
 	kept() bool
+	source() Numbers
 	help() (oneline, long string)
 	open(id pcp.InDom, n Numbers) error
 	labels() pcp.Labels
@@ -274,6 +279,8 @@ func (d *InDom[T]) domain() domain { return d }
 func (d *InDom[T]) use(s *Server)  { d.wanted(s) }
 func (d *InDom[T]) serial() int    { return d.Serial }
 func (d *InDom[T]) kept() bool     { return d.Keep }
+
+func (d *InDom[T]) source() Numbers { return d.IDs }
 
 func (d *InDom[T]) help() (string, string) { return d.OneLine, d.Help }
 func (d *InDom[T]) labels() pcp.Labels     { return d.Labels }

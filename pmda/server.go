@@ -94,11 +94,11 @@ func New(a *Agent, o Options) (*Server, error) {
 	return s, nil
 }
 
-// openInDom gives an instance domain its number and, if it keeps ids, its file.
+// openInDom gives an instance domain its number, and the source of its ids or, if it keeps
+// them, its file.
 func (s *Server) openInDom(id pcp.InDom, d domain) error {
-	if !d.kept() {
-		d.open(id, nil)
-		return nil
+	if n := d.source(); n != nil || !d.kept() {
+		return d.open(id, n)
 	}
 	n, err := s.OpenIDs(strconv.Itoa(d.serial()), math.MaxInt32)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestUsers(t *testing.T) {
 	is(t, p, "rtime.dds.agent.suppliers", "", "1")
 
 	s.kill() // leaves its file behind, and nothing else
-	s = startSupplier(t, p, second)
+	startSupplier(t, p, second)
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
 	is(t, p, "rtime.dds.supplier.contexts", "SpmiSupl@daemon", "2")
 	if out := refused(t, p, first); !strings.Contains(out, "(193)") {

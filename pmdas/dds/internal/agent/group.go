@@ -1,6 +1,10 @@
 package agent
 
 import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
@@ -31,7 +35,7 @@ func (t *tree) domain(g *group, u *account) error {
 	}
 	u.domains++
 	g.insts = &pmda.InDom[place]{
-		Serial: firstSerial + int(serial), Name: "contexts below " + g.path, Keep: true,
+		Serial: firstSerial + int(serial), Name: "contexts below " + g.path, Keep: true, IDs: t.idsOf(firstSerial + int(serial)),
 		OneLine:        "volatile contexts below " + names.Line(g.path),
 		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
 		Prepare:        func(list []place) { g.collect(t, list) },
@@ -39,6 +43,25 @@ func (t *tree) domain(g *group, u *account) error {
 	}
 	return nil
 }
+
+// idsOf returns where the instances of a domain have their numbers from: all domains share
+// one file, as to open one takes as long as the disk does. A domain that has a file of its
+// own, as earlier versions made them, goes on with that, which is nil.
+func (t *tree) idsOf(serial int) pmda.Numbers {
+	dir := t.agent.stateDir
+	if dir != "" && there(filepath.Join(dir, fmt.Sprintf("%s.%d.ids", Name, serial))) {
+		return nil
+	}
+	return within{t.instances, strconv.Itoa(serial) + " "}
+}
+
+// within gives the instances of one domain numbers of those that all share.
+type within struct {
+	all    numbers
+	prefix string
+}
+
+func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
 
 // settle gives a context a place in its group.
 func (g *group) settle(l *live) {

@@ -142,7 +142,7 @@ func (k *keeper) save(a *Agent) {
 func (k *keeper) write(a *Agent, list []kept.Metric) {
 	start := time.Now()
 	var err error
-	for _, n := range []numbers{a.tree.items, a.tree.serials, a.tree.names} {
+	for _, n := range []numbers{a.tree.items, a.tree.serials, a.tree.names, a.tree.instances} {
 		if m, ok := n.(*ids.Map); ok && err == nil {
 			err = m.Sync()
 		}

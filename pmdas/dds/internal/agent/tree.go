@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -26,6 +27,7 @@ func (t *tree) open() error {
 		{&t.items, "items", (pcp.MaxCluster+1-firstCluster)*(pcp.MaxItem+1) - 1},
 		{&t.serials, "serials", pcp.MaxSerial - firstSerial},
 		{&t.names, "names", ids.FirstVolatile - 1},
+		{&t.instances, "instances", math.MaxInt32},
 	} {
 		if t.agent.stateDir == "" {
 			*f.to = make(memory)

@@ -21,6 +21,7 @@ type tree struct {
 	used    map[string]*column // by the metric's name
 
 	items, serials, names numbers
+	instances             numbers // of all groups that have no file of their own
 	closers               []func() error
 
 	fetch   uint64 // counts requests

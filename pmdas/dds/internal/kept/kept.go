@@ -58,19 +58,27 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Write writes a file in place of the one at path: whatever happens, one of the two is
 // there whole. What is beyond the bounds is left out.
 func Write(path string, list []Metric) error {
+	b, err := encode(list, MaxBytes)
+	if err != nil {
+		return err
+	}
+	return ids.Replace(path, b)
+}
+
+func encode(list []Metric, limit int) ([]byte, error) {
 	b := []byte(first)
 	for i := range list[:min(len(list), MaxMetrics)] {
 		line, err := json.Marshal(&list[i])
 		if err != nil {
-			return fmt.Errorf("%s: %w", list[i].Key, err)
+			return nil, fmt.Errorf("%s: %w", list[i].Key, err)
 		}
-		if len(b)+len(line) > MaxBytes-64 {
+		if len(b)+len(line) > limit-64 {
 			break
 		}
 		b = append(append(b, line...), '\n')
 	}
 	b = append(b, "end crc32c "...)
-	return ids.Replace(path, fmt.Appendf(b, "%08x\n", crc32.Checksum(b, castagnoli)))
+	return fmt.Appendf(b, "%08x\n", crc32.Checksum(b, castagnoli)), nil
 }
 
 // DamageError tells of a file that could not be trusted.
