@@ -91,7 +91,6 @@ func (s *Supplier) attach() error {
 	if err != nil {
 		return s.stayPrivate(claimError(err))
 	}
-	s.use(w)
 	for i, c := range p.contexts {
 		s.mirror(c.area.Load(), w.Fixed(i))
 	}
@@ -100,6 +99,7 @@ func (s *Supplier) attach() error {
 		v.a.freeLater(w)
 		s.mirror(v.a, v.slot.Area)
 	}
+	s.use(w)
 	return nil
 }
 
