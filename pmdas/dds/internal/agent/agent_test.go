@@ -44,6 +44,7 @@ func (l *lab) start(mend ...func(*Agent)) {
 	l.t.Helper()
 	a := newAgent()
 	a.dirPath, a.configFile, a.mute = l.dir, "", true
+	a.every = time.Hour // the test says when: see second
 	a.now = func() time.Time { return time.Now().Add(l.ahead) }
 	for _, f := range mend {
 		f(a)
