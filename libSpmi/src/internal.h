@@ -128,7 +128,7 @@ void segment_withdraw(const struct segment *s, const struct place *p);
 void segment_detach(struct segment *s);
 void segment_trim(void);
 void segment_disown(void);
-char *segment_range(uint64_t *used);
+char *segment_range(uint64_t *end);
 uint64_t page_size(void);
 int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off);
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot);

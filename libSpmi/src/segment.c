@@ -22,6 +22,7 @@ enum { MIB = 1 << 20, GRANULE = 16 << 10, DATA_REGION = 64 << 10 };
 static char *range;
 static uint64_t range_len;
 static uint64_t range_used; /* so far the program may have pointers into it */
+static uint64_t range_end;  /* so far its latest segment goes, or went */
 
 uint64_t page_size(void)
 {
@@ -64,20 +65,21 @@ static void set_end(struct segment *s, uint64_t end)
 {
 	s->end = end;
 	if (end > range_used)
-		__atomic_store_n(&range_used, end, __ATOMIC_RELEASE);
+		range_used = end;
+	__atomic_store_n(&range_end, end, __ATOMIC_RELEASE);
 }
 
 /* Where the segment lies, or has lain, and how long it is. Needs no lock. */
-char *segment_range(uint64_t *used)
+char *segment_range(uint64_t *end)
 {
-	*used = __atomic_load_n(&range_used, __ATOMIC_ACQUIRE);
-	return *used ? range : NULL;
+	*end = __atomic_load_n(&range_end, __ATOMIC_ACQUIRE);
+	return *end ? range : NULL;
 }
 
 /* In a child: what is in the range is the parent's. */
 void segment_disown(void)
 {
-	__atomic_store_n(&range_used, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&range_end, 0, __ATOMIC_RELAXED);
 }
 
 static int lock_for_life(int fd)
@@ -213,7 +215,7 @@ void segment_trim(void)
 
 	if (range && range_len > used)
 		munmap(range + used, (size_t)(range_len - used));
-	range_used = range_len = 0;
+	range_used = range_end = range_len = 0;
 	range = NULL;
 }
 

@@ -3,6 +3,7 @@ package dds
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/spmi"
@@ -67,4 +68,27 @@ func TestStays(t *testing.T) {
 	if s.GoAway() {
 		t.Error("told to go away again")
 	}
+}
+
+// TestDemand: a supplier knows how many of its values are being asked for, and how often,
+// for as long as that goes on.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	p := start(t, "", false)
+	s, _ := one(t, spmi.Options{Dir: p.Path("run/dds")})
+	p.Values("dds.V.one.n") // asked once is not asked for
+	val := p.Spawn("pmval", "-h", "local:", "-t", "0.5", "dds.V.one.n")
+	demand := func(what string, values int, asked bool) {
+		t.Helper()
+		pcptest.Eventually(t, what, func() error {
+			if n, every := s.Subscribed(), s.Interval(); n != values || every > 0 != asked {
+				return fmt.Errorf("%d values, every %v", n, every)
+			}
+			return nil
+		})
+	}
+	demand("pmval asks", 1, true)
+	val.Signal(syscall.SIGINT)
+	val.Wait()
+	demand("nobody asks", 0, false)
 }
