@@ -34,47 +34,62 @@ func (t *tree) want(list []pcp.PMID) {
 
 // getter gives the column's values in the type that they have.
 func (col *column) getter(t *tree, typ pcp.Type) pmda.Getter {
-	switch typ {
-	case pcp.Type32:
-		return getterOf(col, t, func(p place) (int32, bool) { v, ok := col.value(t, p); return int32(v), ok })
-	case pcp.TypeU32:
-		return getterOf(col, t, func(p place) (uint32, bool) { v, ok := col.value(t, p); return uint32(v), ok })
-	case pcp.Type64:
-		return getterOf(col, t, func(p place) (int64, bool) { v, ok := col.value(t, p); return int64(v), ok })
-	case pcp.TypeU64:
-		return getterOf(col, t, func(p place) (uint64, bool) { return col.value(t, p) })
-	case pcp.TypeFloat:
-		return getterOf(col, t, func(p place) (float32, bool) {
+	g := col.group
+	switch {
+	case g.insts == nil:
+		return pmda.Func(typ, nil, func(v *pmda.Values) { col.fixed(t, typ, v) })
+	case typ == pcp.TypeString:
+		return pmda.Per(g.insts, func(p place) (string, bool) { return col.text(t, p) })
+	case typ == pcp.TypeFloat:
+		return pmda.Per(g.insts, func(p place) (float32, bool) {
 			v, ok := col.value(t, p)
 			return float32(math.Float64frombits(v)), ok
 		})
-	case pcp.TypeDouble:
-		return getterOf(col, t, func(p place) (float64, bool) { v, ok := col.value(t, p); return math.Float64frombits(v), ok })
 	}
-	return getterOf(col, t, func(p place) (string, bool) { return col.text(t, p) })
-}
-
-// getterOf gives one value for each volatile context, or that of the fixed one.
-func getterOf[V pmda.Scalar](col *column, t *tree, get func(place) (V, bool)) pmda.Getter {
-	g := col.group
-	if g.insts != nil {
-		return pmda.Per(g.insts, get)
-	}
-	return pmda.Value(func() (v V, err error) {
-		if g.live != nil {
-			if g.read != t.fetch {
-				g.collect(t, []place{g.live.at})
-			}
-			if v, ok := get(g.live.at); ok {
-				return v, nil
-			}
+	has := func(p place) bool { return col.has(t, p) }
+	return pmda.Indexed(typ, g.insts, func() ([]uint64, func(place) bool) {
+		switch {
+		case col.read != t.fetch:
+			return nil, nil
+		case g.gaps:
+			return col.bits, has
 		}
-		return v, pcp.ErrValue
+		return col.bits, nil
 	})
 }
 
-// value returns a context's value in a column, as of the present request. It is the
-// inner loop of a fetch, and small enough to be inlined.
+// fixed gives the value of a fixed context.
+func (col *column) fixed(t *tree, typ pcp.Type, v *pmda.Values) {
+	g := col.group
+	if g.live == nil {
+		v.Fail(pcp.ErrValue)
+		return
+	}
+	if g.read != t.fetch {
+		g.collect(t, []place{g.live.at})
+	}
+	bits, ok := col.value(t, g.live.at)
+	switch typ {
+	case pcp.TypeString:
+		var text string
+		if text, ok = col.text(t, g.live.at); ok {
+			v.Set(pcp.InstNull, pcp.Str(text))
+		}
+	case pcp.TypeFloat:
+		if ok {
+			v.Set(pcp.InstNull, pcp.Num(float32(math.Float64frombits(bits))))
+		}
+	default:
+		if ok {
+			v.Set(pcp.InstNull, pcp.RawNumber(typ, bits))
+		}
+	}
+	if !ok {
+		v.Fail(pcp.ErrValue)
+	}
+}
+
+// value returns a context's value in a column, as of the present request.
 func (col *column) value(t *tree, p place) (uint64, bool) {
 	if col.read != t.fetch || int(p) >= len(col.bits) || col.group.gaps && !col.has(t, p) {
 		return 0, false
