@@ -208,6 +208,7 @@ func (a *Agent) second() {
 	a.sweep()
 	a.demand.publish(a, now)
 	a.tree.expire(now)
+	a.keeper.revive(a)
 	a.keeper.save(a)
 	a.expireRows(now)
 	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {

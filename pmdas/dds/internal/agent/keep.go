@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,10 +19,15 @@ import (
 // takes long.
 type keeper struct {
 	path string
+	todo []kept.Metric // of the file, and not yet shown again
 	busy chan struct{} // holds an element while somebody writes, and guards what follows
 	next time.Time
 	bad  error // of the last attempt
 }
+
+// reviveAtOnce bounds how many metrics are shown again at the start, for which pmcd waits,
+// and in each second thereafter.
+const reviveAtOnce = 5000
 
 // savePause is the least time between two writes, and of the time that passes writing
 // takes no more than one part in saveShare.
@@ -32,31 +36,39 @@ const (
 	saveShare = 20
 )
 
-// open shows the metrics again that were there when the agent ended.
+// open reads which metrics were there when the agent ended.
 func (k *keeper) open(a *Agent) {
 	k.busy = make(chan struct{}, 1)
 	if a.stateDir == "" {
 		return
 	}
 	k.path = filepath.Join(a.stateDir, Name+".kept")
-	list, err := kept.Read(k.path)
-	if err != nil {
+	var err error
+	if k.todo, err = kept.Read(k.path); err != nil {
 		a.server.Logf("%v", err)
 	}
-	now, n := a.now(), 0
-	for i := range list {
-		if now.Sub(list[i].Since(now)) >= a.conf.Keep {
+	a.server.Logf("%d metrics are known from before", len(k.todo))
+	k.revive(a)
+}
+
+// revive shows some of them again.
+func (k *keeper) revive(a *Agent) {
+	now := a.now()
+	for n := 0; n < reviveAtOnce && len(k.todo) > 0; n++ {
+		m := &k.todo[0]
+		k.todo = k.todo[1:]
+		if now.Sub(m.Since(now)) >= a.conf.Keep {
 			continue
 		}
-		u := a.account(list[i].UID)
-		if err := a.tree.revive(&list[i], u); err != nil {
-			a.complain("%s: %s: %v", k.path, list[i].Key, err)
-		} else {
-			n++
+		u := a.account(m.UID)
+		if err := a.tree.revive(m, u); err != nil {
+			a.complain("%s: %s: %v", k.path, m.Key, err)
 		}
 		a.settle(u)
 	}
-	a.server.Logf("%d metrics are known from before", n)
+	if len(k.todo) == 0 {
+		k.todo = nil
+	}
 }
 
 // revive exports a metric without supplier.
@@ -83,8 +95,8 @@ func (t *tree) revive(m *kept.Metric, u *account) error {
 	if err != nil {
 		return err
 	}
-	if col.there {
-		return fmt.Errorf("%s is there already", col.metric.Name)
+	if col.there { // its supplier was faster
+		return nil
 	}
 	err = t.enter(col, u, pmda.Metric{Sem: m.Sem, Units: units, OneLine: m.OneLine, Help: m.Help, Labels: m.Labels}, m.Key, m.Type)
 	col.away = m.Since(t.agent.now())
@@ -109,11 +121,11 @@ func (t *tree) snapshot() []kept.Metric {
 	return list
 }
 
-// saves reports whether the file is this agent's to write: not while it only looks, nor
-// while another process has the numbers.
+// saves reports whether the file is this agent's to write: not while it only looks or has
+// yet to show what is there, nor while another process has the numbers.
 func (k *keeper) saves(a *Agent) bool {
 	items, ok := a.tree.items.(*ids.Map)
-	return ok && k.path != "" && !a.trying && items.Err() == nil
+	return ok && k.path != "" && !a.trying && len(k.todo) == 0 && items.Err() == nil
 }
 
 // save has the file written, if something has changed.

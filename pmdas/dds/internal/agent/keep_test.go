@@ -156,3 +156,31 @@ func TestKeptLimit(t *testing.T) {
 	l.start(func(a *Agent) { a.conf.Keep = 0 })
 	l.is("rtime.dds.agent.metrics", "=0")
 }
+
+// TestKeptMany: so many that they do not all come back at once are there in the end, and
+// none is forgotten by an agent that ends before.
+func TestKeptMany(t *testing.T) {
+	all := func(a *Agent) { a.conf.Metrics = 3 * reviveAtOnce }
+	l := newLab(t, all)
+	contexts := []readertest.Context{{Path: "DDS/v"}}
+	const each = 50
+	var stats []readertest.Stat
+	for i := range uint32(each) {
+		stats = append(stats, stat(fmt.Sprintf("s%d", i), i))
+	}
+	for i := range 2 * reviveAtOnce / each {
+		contexts = append(contexts, readertest.Context{Path: fmt.Sprintf("DDS/v/c%d", i), Stats: stats})
+	}
+	s := readertest.New(t, "many", 8<<20, contexts...)
+	s.Publish(l.dir, -1)
+	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 2*reviveAtOnce))
+	s.Die()
+	for range 2 {
+		l.end()
+		l.start(all)
+		l.is("rtime.dds.agent.metrics", fmt.Sprint("=", reviveAtOnce))
+	}
+	l.second()
+	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 2*reviveAtOnce))
+	l.is("dds.v.c0.s0", pcp.ErrValue.Error())
+}
