@@ -109,6 +109,8 @@ int spmi_enter(struct entry_state *st)
 	begin(st);
 	pthread_once(&once, install);
 	if (lock()) {
+		if (spmi_state.pid && spmi_state.pid != getpid())
+			state_after_fork(); /* _Fork runs no handlers */
 		spmi_ok();
 		return 0;
 	}
