@@ -186,6 +186,9 @@ struct request {
 	bool time64; /* the program's struct timeval is wider than ours */
 };
 
+/* request.c: its arguments, and its file. */
+int request_check(const struct request *r, int fixed_count, int inst_count);
+
 /* tables.c: the program's tables, checked and entered. Fills in all but offsets. */
 int tables_check(struct supplier *s, const struct request *r);
 int tables_parents(struct supplier *s);
