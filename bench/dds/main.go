@@ -52,9 +52,9 @@ func run(rounds int) error {
 			return err
 		}
 	}
-	stores.print("Publishing a value, ns", "a plain store", rounds)
-	changes.print("Adding and removing one context, ns; writing an MMV file of as many instances once", "at 10 present", rounds)
-	shown.print("The same until agents show it, us: coming and going, of the context or by writing the file twice",
+	stores.print("Publishing a value, ns of CPU", "a plain store", rounds)
+	changes.print("Adding and removing one context, ns of CPU; writing an MMV file of as many instances once", "at 10 present", rounds)
+	shown.print("The same until agents show it, us that pass: coming and going, of the context or by writing the file twice",
 		"dds, at 10 present", rounds)
 	return nil
 }
