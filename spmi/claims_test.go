@@ -202,7 +202,7 @@ func TestNowhere(t *testing.T) {
 		fixed := context("DDS/V/a", spmi.Stat{Name: "n", To: &n})
 		s, err := spmi.Open(spmi.Options{Dir: dir, Volatile: []*spmi.Context{{Path: "DDS/V/a/INST", Values: v}}}, fixed)
 		must(t, err)
-		if !errors.Is(s.Err(), spmi.ErrShmemFailed) {
+		if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
 			t.Errorf("%s: Err is %v", dir, s.Err())
 		}
 		c := &spmi.Context{Path: "DDS/V/a/b", Values: v}

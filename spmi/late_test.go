@@ -47,7 +47,7 @@ func TestPublishedLate(t *testing.T) {
 	defer s.Close()
 	vol := &spmi.Context{Path: "DDS/V/Bingo", Values: v}
 	must(t, s.Add(vol))
-	if !errors.Is(s.Err(), spmi.ErrShmemFailed) {
+	if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
 		t.Fatalf("Err: %v", s.Err())
 	}
 	var wg sync.WaitGroup
@@ -108,7 +108,7 @@ func TestRetry(t *testing.T) {
 	s, err := spmi.Open(spmi.Options{Dir: dir, Manual: true}, c)
 	must(t, err)
 	n.Add(5)
-	if err := s.Retry(); !errors.Is(err, spmi.ErrShmemFailed) || !errors.Is(s.Err(), spmi.ErrShmemFailed) {
+	if err := s.Retry(); !errors.Is(err, spmi.ErrNoShmPtr) || !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
 		t.Errorf("without a directory: %v, %v", err, s.Err())
 	}
 	appear(t, dir)

@@ -3,7 +3,9 @@ package spmi
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 )
@@ -135,6 +137,8 @@ func claimError(err error) error {
 		return &Error{Code: CodeDuplicate, Path: taken.Path, Text: "another supplier has it"}
 	case errors.Is(err, ddsseg.ErrNoRoom):
 		return &Error{Code: CodeNoMemory, Err: err}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &Error{Code: CodeNoShmPtr, Err: err}
 	}
 	return &Error{Code: CodeShmemFailed, Err: err}
 }

@@ -31,7 +31,7 @@ func TestBeforeAgent(t *testing.T) {
 	p.WriteFile("dds.conf", "")
 	s, n := one(t, spmi.Options{Dir: p.Path("run/dds")})
 	n.Add(41)
-	if !errors.Is(s.Err(), spmi.ErrShmemFailed) {
+	if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
 		t.Fatalf("Err before there is a directory: %v", s.Err())
 	}
 	p.StartPmcd()
