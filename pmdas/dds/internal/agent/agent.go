@@ -39,7 +39,8 @@ type Agent struct {
 	trying     bool // only looks: tells suppliers nothing, removes nothing
 	mute       bool // no MMV file
 	now        func() time.Time
-	warnings   []error // until there is a server with a log
+	every      time.Duration // a look at everything
+	warnings   []error       // until there is a server with a log
 
 	server    *pmda.Server
 	dir       *segdir.Dir
@@ -68,7 +69,7 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now,
+	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now, every: time.Second,
 		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
 		refused: make(map[string]string)}
 	a.rows = &pmda.InDom[*row]{
@@ -158,7 +159,7 @@ func (a *Agent) reload() error {
 	return nil
 }
 
-// tick looks at everything once a second, whether or not somebody asks.
+// tick looks at everything once in a while, whether or not somebody asks.
 func (a *Agent) tick(ctx context.Context) {
 	if !a.mute {
 		var err error
@@ -168,7 +169,7 @@ func (a *Agent) tick(ctx context.Context) {
 			defer a.health.Close()
 		}
 	}
-	ticker := time.NewTicker(time.Second)
+	ticker := time.NewTicker(a.every)
 	defer ticker.Stop()
 	for {
 		select {
