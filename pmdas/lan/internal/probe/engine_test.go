@@ -90,7 +90,7 @@ func TestEnginesSendErrors(t *testing.T) {
 	lab := probetest.New(t)
 	denied, prohibited := lab.Addr(1), lab.Addr(2)
 	for kind, addr := range map[string]netip.Addr{"unreachable": denied, "prohibit": prohibited} {
-		args := []string{"route", "add", kind, addr.String()}
+		args := []string{"route", "replace", kind, addr.String()}
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 			t.Fatalf("ip %v: %v: %s", args, err, out)
 		}

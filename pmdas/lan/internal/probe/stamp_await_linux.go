@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitTime is how long the kernel may take to begin to stamp. An agent that needs 5 s
+// awaitTime is how long the kernel may take to begin to stamp. An agent that takes 5 s
 // to start is given up by pmcd.
-var awaitTime = 4 * time.Second
+var awaitTime = 3 * time.Second
 
 // awaitStamps waits until the kernel stamps what arrives. It begins to, for the whole
 // machine, some milliseconds after the first socket has asked for it, or more than a
