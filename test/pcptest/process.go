@@ -14,7 +14,7 @@ import (
 )
 
 // Deadline is how long to wait for anything that has to happen.
-const Deadline = 60 * time.Second
+const Deadline = 2 * time.Minute
 
 const poll = 50 * time.Millisecond
 
