@@ -297,6 +297,17 @@ func TestStamp(t *testing.T) {
 	}
 }
 
+// allocations is how many allocations f makes each time. All goroutines' are counted,
+// so what others make meanwhile, such as those that clean up after earlier tests, is
+// left out: f's own are there in every round.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for i := 0; i < 9 && least > 0; i++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
+}
+
 // TestNoAllocation holds the hot paths to what the package promises.
 func TestNoAllocation(t *testing.T) {
 	var v struct {
@@ -307,7 +318,7 @@ func TestNoAllocation(t *testing.T) {
 	c := &spmi.Context{Path: "DDS/T/x", Values: &v}
 	open(t, spmi.Options{Dir: segments(t)}, c)
 	x := 0.0
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(100, func() {
 		v.N.Add(2)
 		v.F.Set(x)
 		v.T.Add(time.Millisecond)

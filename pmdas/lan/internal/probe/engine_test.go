@@ -284,7 +284,7 @@ func TestLinuxAllocatesNothing(t *testing.T) {
 		r.events = r.Poll(r.events[:0])
 	}
 	probe()
-	if n := testing.AllocsPerRun(100, probe); n != 0 {
+	if n := allocations(100, probe); n != 0 {
 		t.Errorf("%v allocations for 150 probes, want 0", n)
 	}
 }
