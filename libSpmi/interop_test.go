@@ -78,7 +78,7 @@ func goReads(t *testing.T, cc, flags string) {
 // watch follows Bingo until it has come and gone.
 func watch(t *testing.T, r *ddsseg.Reader) {
 	v := &volatiles{t: t}
-	for end := time.Now().Add(time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("came %q, gone %d", v.came, v.gone)
 		}
@@ -115,7 +115,7 @@ func start(t *testing.T, program, dir string) {
 
 func open(t *testing.T, dir string) *ddsseg.Reader {
 	var names []string
-	for end := time.Now().Add(time.Minute); len(names) == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(names) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no segment")
 		}

@@ -166,7 +166,7 @@ func TestBingo(t *testing.T) {
 	if code := logger.Wait(); code != 0 {
 		t.Errorf("pmlogger: exit status %d: %s", code, logger.Output())
 	}
-	val.Signal(syscall.SIGINT)
+	val.Signal(syscall.SIGTERM) // SIGINT is ignored by what a shell has put in the background
 	val.Wait()
 	p.Run("pmlogcheck", archive)
 	dump := p.Run("pmdumplog", "-a", archive)

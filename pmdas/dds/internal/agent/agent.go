@@ -164,7 +164,7 @@ func (a *Agent) reload() error {
 	return nil
 }
 
-// tick looks at everything once a second, whether or not somebody asks.
+// tick looks at everything once in a while, whether or not somebody asks.
 func (a *Agent) tick(ctx context.Context) {
 	if !a.mute {
 		var err error
