@@ -1,8 +1,12 @@
 package dds
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -12,7 +16,12 @@ import (
 // hangUp has the agent read its configuration and look at all files again.
 func hangUp(t *testing.T, p *pcptest.PCP) {
 	t.Helper()
-	if err := syscall.Kill(p.AgentPID(program(t)), syscall.SIGHUP); err != nil {
+	signalAgent(t, p, syscall.SIGHUP)
+}
+
+func signalAgent(t *testing.T, p *pcptest.PCP, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(p.AgentPID(program(t)), s); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,4 +58,45 @@ func TestNoAccess(t *testing.T) {
 	is(t, p, "rtime.dds.agent.suppliers", "", "2")
 	good.kill()
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
+}
+
+// TestInTheWay: what stands where a user's claims should be keeps no supplier away for
+// long, although the agent is not root.
+func TestInTheWay(t *testing.T) {
+	t.Parallel()
+	p := start(t, "", false)
+	startSupplier(t, p, 65534).do("end")
+	const user = 1
+	claims := p.Path("run/dds/claims", fmt.Sprint(user))
+	for what, block := range map[string]func() error{
+		"a file":          func() error { return os.WriteFile(claims, nil, 0o600) },
+		"a folder":        func() error { return os.Mkdir(claims, 0o700) },
+		"a full folder":   func() error { return os.MkdirAll(filepath.Join(claims, "x"), 0o700) },
+		"a symbolic link": func() error { return os.Symlink("/dev/null", claims) },
+	} {
+		// The agent sleeps until a supplier has met it.
+		signalAgent(t, p, syscall.SIGSTOP)
+		if err := block(); err != nil {
+			t.Fatal(err)
+		}
+		if out := refused(t, p, user); !strings.Contains(out, "(182)") {
+			t.Errorf("%s: the supplier is told %q", what, out)
+		}
+		signalAgent(t, p, syscall.SIGCONT)
+		pcptest.Eventually(t, what+" is out of the way", func() error {
+			info, err := os.Lstat(claims)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			hangUp(t, p)
+			return errors.Join(err, fmt.Errorf("%v", info))
+		})
+		s := startSupplier(t, p, user)
+		is(t, p, "dds.IBM.Test.gadgets", "", "0")
+		s.do("end")
+		if err := os.Remove(claims); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is(t, p, "rtime.dds.agent.removed", "", "4")
 }

@@ -81,6 +81,11 @@ func supply(dir string) {
 	g, err := open(dir)
 	fmt.Println(err)
 	if err != nil {
+		// With the race detector a program takes a second to exit, in which a supplier
+		// tries again.
+		if g != nil {
+			_ = g.supplier.Close()
+		}
 		return
 	}
 	there := make(map[string]*spmi.Context)

@@ -149,13 +149,26 @@ func (q *Process) Signal(s syscall.Signal) {
 // Wait waits for the end of the process and returns its exit status.
 func (q *Process) Wait() int {
 	q.t.Helper()
+	if q.ends() {
+		return q.code
+	}
+	q.t.Errorf("%s does not end", q.name)
+	_ = syscall.Kill(q.PID, syscall.SIGKILL)
+	if q.ends() {
+		return q.code
+	}
+	return -1
+}
+
+// ends waits for the end of the process, after which code holds, and reports whether it
+// came in time.
+func (q *Process) ends() bool {
 	select {
 	case <-q.done:
+		return true
 	case <-time.After(Deadline):
-		q.t.Errorf("%s does not end", q.name)
-		_ = syscall.Kill(q.PID, syscall.SIGKILL)
+		return false
 	}
-	return q.code
 }
 
 // Result is what became of a program.
