@@ -12,7 +12,7 @@ struct cx *context_find(const struct supplier *s, const char *path, size_t len)
 	return e ? e->owner : NULL;
 }
 
-/* Enters the context under its path and under its number. */
+/* Enters the context under its path and under its number, if it has one. */
 int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 {
 	c->by_path.key = (struct key){ .kind = KEY_PATH, .text = c->path, .len = len };
@@ -20,18 +20,20 @@ int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 				      .len = parent_len(c->path, len), .number = asn };
 	if (table_find(&s->table, &c->by_path.key))
 		return spmi_fail(SiDuplicate, "context %s exists", c->path);
-	if (table_find(&s->table, &c->by_asn.key))
+	if (asn && table_find(&s->table, &c->by_asn.key))
 		return spmi_fail(SiDuplicate, "context %s: another at its level has the ASN.1 number %u",
 				 c->path, (unsigned)asn);
 	table_add(&s->table, &c->by_path, c);
-	table_add(&s->table, &c->by_asn, c);
+	if (asn)
+		table_add(&s->table, &c->by_asn, c);
 	return 0;
 }
 
 static void context_leave(struct supplier *s, struct cx *c)
 {
 	table_remove(&s->table, &c->by_path);
-	table_remove(&s->table, &c->by_asn);
+	if (c->by_asn.key.number)
+		table_remove(&s->table, &c->by_asn);
 }
 
 /* Whether a statistic of the context's own parent has its name or number. */
@@ -46,7 +48,7 @@ int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t
 		return 0;
 	k.number = parent->record;
 	n.number = (uint64_t)parent->record << 16 | asn;
-	if (table_find(&s->table, &k) || table_find(&s->table, &n))
+	if (table_find(&s->table, &k) || (asn && table_find(&s->table, &n)))
 		return spmi_fail(SiDuplicate, "context %s: a statistic of its parent has its name or number",
 				 c->path);
 	return 0;
@@ -67,7 +69,7 @@ static int stats_clash(struct supplier *s, const struct cx *c, size_t len)
 		size_t nlen = strlen(raw->name);
 
 		memcpy(path + len + 1, raw->name, nlen);
-		if (context_find(s, path, len + 1 + nlen) || table_find(&s->table, &n))
+		if (context_find(s, path, len + 1 + nlen) || (raw->asn && table_find(&s->table, &n)))
 			return spmi_fail(SiDuplicate, "context %s: a subcontext has the name or number of %s",
 					 c->path, raw->name);
 	}
