@@ -49,7 +49,7 @@ func free(host string, port int) bool {
 func (p *PCP) StartPmcd() {
 	p.t.Helper()
 	args := []string{p.privatePmcd(), "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.Socket(),
-		"-c", p.Path("pmcd.conf"), "-l", p.Path("log/pmcd.log"), "-x", p.Path("log/fatal"), "-H", "pcptest", "-t", patience}
+		"-c", p.Path("pmcd.conf"), "-l", p.Path("log/pmcd.log"), "-x", p.Path("log/fatal"), "-H", "pcptest", "-t", patience, "-q", patience}
 	root := "0"
 	if p.opts.Root {
 		root = "1"
