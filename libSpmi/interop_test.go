@@ -98,8 +98,9 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-func start(t *testing.T, program, dir string) {
-	cmd := exec.Command(program)
+func start(t *testing.T, program, dir string) { startCommand(t, exec.Command(program), dir) }
+
+func startCommand(t *testing.T, cmd *exec.Cmd, dir string) {
 	cmd.Env = append(os.Environ(), ddsseg.DirEnv+"="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {

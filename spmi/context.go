@@ -52,7 +52,7 @@ type area struct {
 	mu      sync.Mutex // held while values change together
 	s       *Supplier
 	words   []uint64
-	update  *uint32
+	update  ddsseg.Update
 	shared  ddsseg.Area  // where to the words are copied, for a context that was published late
 	gone    bool         // the word for updates is another context's
 	slot    *ddsseg.Slot // nil for fixed contexts and without shared memory
@@ -81,13 +81,13 @@ func (c *Context) Update(f func()) {
 	if a.s.manual {
 		a.s.stamp(time.Now())
 	}
-	atomic.AddUint32(a.update, 1)
+	a.update.Begin()
 	defer a.updated()
 	f()
 }
 
 func (a *area) updated() {
-	atomic.AddUint32(a.update, 1)
+	a.update.End()
 	if a.shared.Words != nil {
 		a.copy()
 	}

@@ -202,11 +202,11 @@ func (a *area) copy() {
 	if !a.differs() {
 		return
 	}
-	atomic.AddUint32(a.shared.Update, 1)
+	a.shared.Update.Begin()
 	for i := range a.words {
 		atomic.StoreUint64(&a.shared.Words[i], atomic.LoadUint64(&a.words[i]))
 	}
-	atomic.AddUint32(a.shared.Update, 1)
+	a.shared.Update.End()
 }
 
 func (a *area) differs() bool {

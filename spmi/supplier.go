@@ -105,7 +105,7 @@ func (s *Supplier) use(w *ddsseg.Writer) {
 
 // private returns an area in this process's own memory.
 func (s *Supplier) private(n int) *area {
-	return &area{s: s, words: make([]uint64, n), update: new(uint32)}
+	return &area{s: s, words: make([]uint64, n), update: ddsseg.NewUpdate()}
 }
 
 func (a *area) isGone() bool {

@@ -49,6 +49,7 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	r.changes, _ = r.m.Load32(HdrChanges)
 	r.scanned, r.later = true, false
 	if err := r.extend(); err != nil {
+		r.later = true
 		return 0, err
 	}
 	r.todo = r.todo[:0]

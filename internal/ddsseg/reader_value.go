@@ -132,7 +132,6 @@ func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
 	if a.data == 0 {
 		return false
 	}
-	out = out[:len(fields)]
 	for range tries {
 		if !a.ours(r) {
 			return false
@@ -141,22 +140,29 @@ func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
 		if before&1 != 0 {
 			continue
 		}
-		whole := true
-		for i, f := range fields {
-			if f.Op == Op64 { // by far the most frequent
-				if v, ok := r.m.Load64(a.data + uint64(f.Off)); ok {
-					out[i] = v
-					continue
-				}
-			}
-			v, ok := r.value(a.data, f)
-			out[i], whole = v, whole && ok
-		}
+		whole := r.fields(a.data, fields, out)
 		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}
 	}
 	return false
+}
+
+// fields reads what stands in a data area at this moment. It fails where a time changes
+// all the while.
+func (r *Reader) fields(data uint64, fields []Field, out []uint64) (whole bool) {
+	out, whole = out[:len(fields)], true
+	for i, f := range fields {
+		if f.Op == Op64 { // by far the most frequent
+			if v, ok := r.m.Load64(data + uint64(f.Off)); ok {
+				out[i] = v
+				continue
+			}
+		}
+		v, ok := r.value(data, f)
+		out[i], whole = v, whole && ok
+	}
+	return whole
 }
 
 // ours reports whether the area still belongs to the same use of its slot.

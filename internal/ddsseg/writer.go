@@ -43,11 +43,11 @@ type ContextDecl struct {
 	Help, Labels string
 }
 
-// Area is where a context keeps its values: whole 64-bit words, and the word that is
-// odd while several of them change together. It stays where it is until Writer.Free.
+// Area is where a context keeps its values: whole 64-bit words, which stay where they
+// are until Writer.Free.
 type Area struct {
 	Words  []uint64
-	Update *uint32
+	Update Update
 }
 
 // Writer writes a segment. Its methods may be called by several goroutines at once.
@@ -200,7 +200,7 @@ func (w *Writer) context(off uint64, c ContextDecl, first uint32) error {
 	w.put32(off+CtxFirstStat, first)
 	w.put32(off+CtxStatCount, uint32(len(c.Stats)))
 	w.put32(off+CtxDataLen, c.DataLen)
-	area := Area{Update: w.at32(off + CtxUpdate)}
+	area := Area{Update: w.update(off)}
 	if c.Template {
 		w.put32(off+CtxKind, KindTemplate)
 	} else if c.DataLen > 0 {

@@ -137,7 +137,10 @@ static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t a
 	return c->claimed ? claims_take(&s->place, &path, 1) : 0;
 }
 
-/* Tells readers that a slot has changed, and which, so that they need not look at all. */
+/*
+ * Tells readers that a slot has changed, and which, so that they need not look at all. A
+ * deleted context's area is not used again before.
+ */
 static void count_change(struct supplier *s, const struct cx *c)
 {
 	struct seg_header *h = s->segment.header;

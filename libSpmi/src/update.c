@@ -42,6 +42,16 @@ static uint32_t *words_of(char *area, uint32_t *words)
 	return (uint32_t *)(base + word);
 }
 
+/* Until the first update readers do without the words. */
+static void say_used(void)
+{
+	uint64_t end;
+	struct seg_header *h = (struct seg_header *)segment_range(&end);
+
+	if (h && !__atomic_load_n(&h->updates, __ATOMIC_RELAXED))
+		store_u32_first(&h->updates, 1);
+}
+
 EXPORT int SpmiDdsUpdateBegin(char *Area)
 {
 	uint32_t words, i, old;
@@ -49,6 +59,7 @@ EXPORT int SpmiDdsUpdateBegin(char *Area)
 
 	if (!w)
 		return SiNotFound;
+	say_used();
 	old = __atomic_load_n(w, __ATOMIC_RELAXED);
 	if (old % 2 || !__atomic_compare_exchange_n(w, &old, old + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return SiInstBusy;

@@ -159,7 +159,7 @@ static void killed(void)
 
 	CHECK(hear(c.from) == 'y');
 	v = view_segment();
-	CHECK(v.cx[1].update == 1 && v.cx[2].update == 1 && slot_at(&v, 0)->update == 3);
+	CHECK(v.h->updates == 1 && v.cx[1].update == 1 && v.cx[2].update == 1 && slot_at(&v, 0)->update == 3);
 	CHECK(kill(c.pid, SIGKILL) == 0);
 	reap(c);
 	empty_dir(test_dir);

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/spmi"
 )
@@ -112,4 +113,85 @@ func TestWholeUpdates(t *testing.T) {
 		}
 	}
 	t.Errorf("%d values, %d of volatile contexts", fixed, volatile)
+}
+
+// churn is a supplier that makes no updates, of whose volatile contexts most stay and one
+// is replaced all the while by another, which has its room at once.
+func churn(t *testing.T, dir string) {
+	t.Helper()
+	const stay = 200
+	stats := []ddsseg.StatDecl{{Name: "a", Type: ddsseg.ULong, DataType: ddsseg.ULong, ValueType: ddsseg.Quantity, Size: 8}}
+	w, err := ddsseg.CreateWriter(dir, "churn", []ddsseg.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
+		{Path: "DDS/v/many/any", Template: true, Stats: stats, DataLen: 8}}, nil, nil)
+	must(t, err)
+	add := func(path string, n int, value uint64) *ddsseg.Slot {
+		slot, err := w.Add(2, ddsseg.ContextDecl{Path: fmt.Sprintf("DDS/v/many/%s%d", path, n)})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		atomic.StoreUint64(&slot.Words[0], value)
+		return slot
+	}
+	for n := range stay {
+		add("s", n, uint64(n)+100)
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for n := 0; !stop.Load(); n++ {
+			slot := add("i", n%9, uint64(n%9+1))
+			if slot == nil {
+				return
+			}
+			for range n % 1000 { // sometimes long enough for the agent to find it quiet
+				atomic.StoreUint64(&slot.Words[0], uint64(n%9+1))
+			}
+			w.Remove(slot)
+			w.Free(slot)
+		}
+	}()
+	t.Cleanup(func() {
+		stop.Store(true)
+		wg.Wait()
+		w.Unmap()
+	})
+}
+
+// TestOwnValues: no context has the values of one that got its room while the agent was
+// reading many.
+func TestOwnValues(t *testing.T) {
+	l := newLab(t)
+	churn(t, l.dir)
+	d, err := l.Desc("dds.v.many.a")
+	must(t, err)
+	coming, own := 0, make(map[int32]int64)
+	for range 1000000 {
+		if coming >= 2000 {
+			return
+		}
+		stayed := 0
+		for _, v := range l.Fetch(d.PMID)[0].Values {
+			n, err := v.Value.Int64()
+			must(t, err)
+			switch {
+			case n >= 100:
+				stayed++
+			case n > 0:
+				coming++
+			}
+			if old := own[v.Inst]; n != 0 && old != 0 && old != n {
+				t.Fatalf("instance %d had %d and has %d", v.Inst, old, n)
+			}
+			if n != 0 {
+				own[v.Inst] = n
+			}
+		}
+		if stayed != 200 {
+			t.Fatalf("%d of 200", stayed)
+		}
+	}
+	t.Errorf("%d values of contexts that come and go", coming)
 }

@@ -118,6 +118,7 @@ func (g *group) collect(t *tree, list []place) {
 		s := g.spots[list[i]].form.sup
 		if s.gone || s.row.fault != nil {
 			g.gaps = true
+			g.seen[list[i]] = 0 // was read just before the damage was met
 			i++
 			continue
 		}
@@ -131,20 +132,45 @@ func (g *group) collect(t *tree, list []place) {
 // supplier, whose index it returns.
 func (g *group) readOf(s *supplier, t *tree, list []place, i int) int {
 	asked := 0
-	for ; i < len(list); i++ {
-		p := list[i]
+	for more := true; more; {
+		part := list[i:min(i+together, len(list))]
+		quiet := s.r.Quiet()
+		n, values := g.readPart(s, t, part, quiet)
+		if quiet && !s.r.Quiet() {
+			n, values = g.readPart(s, t, part, false)
+		}
+		i, asked, more = i+n, asked+values, n == together
+	}
+	if asked > 0 {
+		t.agent.demand.touch(s, asked)
+	}
+	return i
+}
+
+// together is how many contexts are read before a look at whether the supplier was quiet
+// meanwhile, and so how many are read again where it was not.
+const together = 256
+
+// readPart reads contexts up to the first of another supplier. It returns how many there
+// were, and how many values were asked for. With quiet they are good only if the supplier
+// is still quiet.
+func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, values int) {
+	for _, p := range list {
 		f := g.spots[p].form
 		if f.sup != s {
 			break
 		}
+		n++
 		if f.seen != t.plan {
 			f.choose(g, t)
 		}
 		if len(f.want) < len(g.want) {
 			g.gaps = true
 		}
-		if !s.r.Read(&g.spots[p].data, f.read, t.scratch) {
+		at := &g.spots[p].data
+		if !(quiet && s.r.Peek(at, f.read, t.scratch)) && !s.r.Read(at, f.read, t.scratch) {
 			g.gaps = true
+			g.seen[p] = 0
 			t.agent.counts.torn++
 			continue
 		}
@@ -152,12 +178,9 @@ func (g *group) readOf(s *supplier, t *tree, list []place, i int) int {
 		for k, c := range f.want {
 			g.columns[c].bits[p] = t.scratch[k]
 		}
-		asked += len(f.want)
+		values += len(f.want)
 	}
-	if asked > 0 {
-		t.agent.demand.touch(s, asked)
-	}
-	return i
+	return n, values
 }
 
 // choose finds out which of the columns that requests ask for at present the form has.
