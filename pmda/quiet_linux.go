@@ -52,9 +52,11 @@ func quieten(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	return q
 }
 
-// widen has a pipe take a whole answer, where the kernel grants it: with its usual 64
-// KiB, the two sides wake each other for each 64 KiB of an answer. Its memory is used
-// only while an answer waits in it. A socket is left as it is.
+// widen has a pipe take most answers whole, where the kernel grants it: with its usual 64
+// KiB, the two sides wake each other for each 64 KiB of an answer. A pipe that takes a
+// megabyte saves some more of that, and loses it again, as its memory then pushes what the
+// agent works on out of the processor's cache. It is used only while an answer waits in
+// it. A socket is left as it is.
 func widen(c syscall.RawConn) {
 	_ = c.Control(func(fd uintptr) {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize)
@@ -123,5 +125,5 @@ func (q *quiet) Write(b []byte) (int, error) {
 
 const (
 	setPipeSize = 1024 + 7 // F_SETPIPE_SZ
-	pipeSize    = 1 << 20
+	pipeSize    = 256 << 10
 )
