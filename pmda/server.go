@@ -60,6 +60,7 @@ type Server struct {
 	client     *Client
 	request    Request
 	complaints complaints
+	greeted    bool // pmcd has been told who serves it
 	ready      bool // the agent answers
 	warming    bool // Warm was called
 	warmed     bool // and has returned
@@ -258,56 +259,6 @@ func (s *Server) Close() error {
 		bad = append(bad, m.Close())
 	}
 	return errors.Join(bad...)
-}
-
-func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
-	s.conn, s.trusted = conn, trusted
-	s.profile.set(&pdu.Profile{})
-	s.forgetClients()
-	s.ready = s.agent.Warm == nil
-	hello := &pdu.Creds{Version: 2}
-	if !s.agent.Anonymous {
-		hello.Flags = pcp.FeatureAuth
-	}
-	s.send(hello)
-	switch {
-	case s.agent.Warm == nil:
-	case s.warmed:
-		s.Ready()
-	case !s.warming:
-		s.warming = true
-		go s.warm()
-	}
-}
-
-// warm runs once, whatever becomes of the connection meanwhile.
-func (s *Server) warm() {
-	if err := s.agent.Warm(); err != nil {
-		s.log.Printf("starting: %v", err)
-	}
-	s.queue.do(func() { s.warmed = true })
-	s.Ready()
-}
-
-// Ready has the agent answer again, after Warm has ended or after a function of an
-// anonymous agent has returned pcp.ErrPMDANotReady. Any goroutine may call it.
-func (s *Server) Ready() {
-	s.queue.do(func() {
-		if s.ready {
-			return // pmcd would take it for an answer, and drop the agent
-		}
-		s.ready = true
-		if s.agent.Anonymous {
-			s.send(&pdu.Error{Code: pcp.ErrPMDAReady})
-		}
-	})
-}
-
-func (s *Server) disconnect() {
-	if s.conn != nil {
-		s.conn.Close()
-		s.conn = nil
-	}
 }
 
 // send writes an answer. A connection that does not take it is closed, which ends

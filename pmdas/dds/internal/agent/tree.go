@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/internal/ids"
@@ -19,7 +21,7 @@ func (t *tree) init(a *Agent) {
 // open opens the files of the numbers that are kept for ever: metrics, instance domains,
 // and who of several that come out alike has a name unchanged.
 func (t *tree) open() error {
-	for _, f := range []struct {
+	files := []struct {
 		to   *numbers
 		part string
 		max  int32
@@ -28,26 +30,40 @@ func (t *tree) open() error {
 		{&t.serials, "serials", pcp.MaxSerial - firstSerial},
 		{&t.names, "names", ids.FirstVolatile - 1},
 		{&t.instances, "instances", math.MaxInt32},
-	} {
+	}
+	maps, errs := make([]*ids.Map, len(files)), make([]error, len(files))
+	var all sync.WaitGroup // to open one takes as long as the disk does
+	for i, f := range files {
 		if t.agent.stateDir == "" {
 			*f.to = make(memory)
 			continue
 		}
-		path := filepath.Join(t.agent.stateDir, Name+"."+f.part+".ids")
-		m, err := ids.OpenMax(path, f.max)
-		if err != nil {
-			return err
-		}
-		if d := m.Damage(); d != nil {
-			t.agent.server.Logf("%s is damaged and was set aside: %v", path, d)
-		}
-		if err := m.Err(); err != nil {
-			t.agent.server.Logf("%s: no new names for now: %v", path, err)
-		}
-		*f.to = m
-		t.closers = append(t.closers, m.Close)
+		all.Go(func() { maps[i], errs[i] = ids.OpenMax(t.path(f.part), f.max) })
 	}
-	return nil
+	all.Wait()
+	for i, m := range maps {
+		if m != nil {
+			*files[i].to = m
+			t.opened(t.path(files[i].part), m)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// path returns where numbers are kept.
+func (t *tree) path(part string) string {
+	return filepath.Join(t.agent.stateDir, Name+"."+part+".ids")
+}
+
+// opened notes that a file is to be closed, and says what is wrong with it.
+func (t *tree) opened(path string, m *ids.Map) {
+	if d := m.Damage(); d != nil {
+		t.agent.server.Logf("%s is damaged and was set aside: %v", path, d)
+	}
+	if err := m.Err(); err != nil {
+		t.agent.server.Logf("%s: no new names for now: %v", path, err)
+	}
+	t.closers = append(t.closers, m.Close)
 }
 
 func (t *tree) close() {
