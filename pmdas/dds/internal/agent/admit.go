@@ -27,7 +27,6 @@ func (a *Agent) watch() {
 		for _, name := range list {
 			a.visit(name, false)
 		}
-		a.welcome()
 	}
 	switch {
 	case errors.Is(err, segdir.ErrGone):
@@ -84,7 +83,6 @@ func (a *Agent) list() {
 			a.visit(name, true)
 		}
 	}
-	a.welcome()
 	a.findStrays(names, others)
 }
 
@@ -133,12 +131,21 @@ func (a *Agent) admit(file string) {
 	a.fresh = append(a.fresh, s)
 }
 
+// welcomeAtOnce bounds how many metrics and contexts of suppliers that came together are
+// taken in before a request is answered, for which pmcd waits five seconds; the last of
+// the suppliers is taken in whole. The others have their turn with the next request, or
+// within a second.
+const welcomeAtOnce = 20000
+
 // welcome takes in what the suppliers have that were opened. Those that came together
 // have been noted all of them by then, so that it does not matter in which order they
 // are dealt with whose volatile contexts are below fixed ones of others.
 func (a *Agent) welcome() {
-	for _, s := range a.fresh {
-		if s.gone {
+	size := func() int { return len(a.tree.used) + a.tree.exports }
+	for before := size(); len(a.fresh) > 0 && (a.trying || size()-before < welcomeAtOnce); {
+		s := a.fresh[0]
+		a.fresh = a.fresh[1:]
+		if s.gone || s.stale || s.loaded {
 			continue
 		}
 		if err := s.load(); err != nil {
@@ -147,7 +154,9 @@ func (a *Agent) welcome() {
 		}
 		a.check(s, a.now())
 	}
-	a.fresh = a.fresh[:0]
+	if len(a.fresh) == 0 {
+		a.fresh = nil
+	}
 }
 
 // note tells the tree of the fixed contexts, and tells it that they are gone.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -66,4 +67,56 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManyAtOnce: of many suppliers that come at once, or are there when the agent starts,
+// the oldest are taken in first, and the others soon after. What changes or dies before its
+// turn comes is as it should be.
+func TestManyAtOnce(t *testing.T) {
+	all := func(a *Agent) { a.conf.Metrics = 3 * welcomeAtOnce }
+	l := newLab(t, all)
+	const each, half = 100, welcomeAtOnce / 2
+	var stats []readertest.Stat
+	for i := range uint32(each) {
+		stats = append(stats, stat(fmt.Sprintf("s%d", i), i))
+	}
+	var sups []*readertest.Segment
+	for i := range 3 {
+		contexts := []readertest.Context{{Path: "DDS/v"}}
+		for j := range half / each {
+			contexts = append(contexts, readertest.Context{Path: fmt.Sprintf("DDS/v/c%dx%d", i, j), Stats: stats})
+		}
+		contexts = append(contexts, readertest.Context{Path: "DDS/v/t", Template: true, Stats: []readertest.Stat{stat("vol", 0)}})
+		s := readertest.New(t, fmt.Sprint("many", i), 8<<20, contexts...)
+		later(t, s.Publish(l.dir, -1))
+		sups = append(sups, s)
+	}
+	look := func() (metrics int) {
+		t.Helper()
+		done := make(chan struct{})
+		l.srv.Do(func() { l.a.look(); metrics = len(l.a.tree.used); close(done) })
+		<-done
+		return metrics
+	}
+	if n := look(); n != 2*half {
+		t.Errorf("at first %d metrics", n)
+	}
+	s := sups[2]
+	s.Put64(s.Add(0, half/each+1, "DDS/v/c2x0/one", ""), 7)
+	if n := look(); n != 3*half+1 {
+		t.Errorf("then %d metrics", n)
+	}
+	l.is("dds.v.c2x0.vol", "one=7")
+	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 3*half/each+1))
+
+	l.end()
+	l.start(all)
+	s.Die()
+	name := func(i int) string { return fmt.Sprintf("many%d@%s", i, userName(uint32(os.Getuid()))) }
+	for range 3 * half / reviveAtOnce {
+		l.second()
+	}
+	l.is("rtime.dds.supplier.state", name(0)+"=ready "+name(1)+"=ready "+name(2)+"=died")
+	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 2*half/each))
+	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 3*half+1))
 }
