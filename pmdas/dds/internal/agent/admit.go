@@ -142,7 +142,7 @@ const welcomeAtOnce = 20000
 // are dealt with whose volatile contexts are below fixed ones of others.
 func (a *Agent) welcome() {
 	size := func() int { return len(a.tree.used) + a.tree.exports }
-	for before := size(); len(a.fresh) > 0 && (a.trying || size()-before < welcomeAtOnce); {
+	for before := size(); len(a.fresh) > 0 && (a.trying || size()-before < a.atOnce); {
 		s := a.fresh[0]
 		a.fresh = a.fresh[1:]
 		if s.gone || s.stale || s.loaded {

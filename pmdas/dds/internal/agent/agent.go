@@ -40,6 +40,7 @@ type Agent struct {
 	mute       bool // no MMV file
 	now        func() time.Time
 	every      time.Duration // between two looks at everything
+	atOnce     int           // see welcomeAtOnce
 	warnings   []error       // until there is a server with a log
 
 	server    *pmda.Server
@@ -72,7 +73,7 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now, every: time.Second,
+	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: welcomeAtOnce,
 		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
 		refused: make(map[string]refusal)}
 	a.rows = &pmda.InDom[*row]{
