@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		p = (struct pair *)SpmiDdsAddCx(0, path, "", (int)v);
 		if (!p)
 			break;
-		for (i = n % 1000 + 1; i > 0; i--) /* sometimes long enough to be found quiet */
+		for (i = n % 1000 * 50 + 1; i > 0; i--) /* sometimes long enough to be found quiet */
 			p->a = p->b = v;
 		if (SpmiDdsDelCx((char *)p))
 			break;

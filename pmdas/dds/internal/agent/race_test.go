@@ -169,7 +169,7 @@ func TestOwnValues(t *testing.T) {
 	must(t, err)
 	coming, own := 0, make(map[int32]int64)
 	for range 1000000 {
-		if coming >= 2000 {
+		if coming >= 300 {
 			return
 		}
 		stayed := 0
