@@ -78,7 +78,7 @@ func goReads(t *testing.T, cc, flags string) {
 // watch follows Bingo until it has come and gone.
 func watch(t *testing.T, r *ddsseg.Reader) {
 	v := &volatiles{t: t}
-	for end := time.Now().Add(time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("came %q, gone %d", v.came, v.gone)
 		}
@@ -98,8 +98,9 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-func start(t *testing.T, program, dir string) {
-	cmd := exec.Command(program)
+func start(t *testing.T, program, dir string) { startCommand(t, exec.Command(program), dir) }
+
+func startCommand(t *testing.T, cmd *exec.Cmd, dir string) {
 	cmd.Env = append(os.Environ(), ddsseg.DirEnv+"="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -115,7 +116,7 @@ func start(t *testing.T, program, dir string) {
 
 func open(t *testing.T, dir string) *ddsseg.Reader {
 	var names []string
-	for end := time.Now().Add(time.Minute); len(names) == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(names) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no segment")
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
 // dbpmda has PCP's own debugger of agents carry out commands, and returns what it
@@ -26,7 +28,7 @@ func dbpmda(t *testing.T, commands ...string) string {
 func TestDbpmda(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	dir := filepath.Dir(exe)
-	path, port := filepath.Join(dir, "socket"), strconv.Itoa(freePort(t))
+	path, port := filepath.Join(dir, "socket"), strconv.Itoa(pcptest.FreePort(t))
 	for _, x := range []struct {
 		open             string
 		option, where    string

@@ -92,10 +92,21 @@ func TestFetchAllocatesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := testing.AllocsPerRun(100, once); got > 0 {
+		if got := allocations(100, once); got > 0 {
 			t.Errorf("profile %+v: %v allocations per fetch of %d bytes", profile.InDoms, got, len(answer))
 		}
 	}
+}
+
+// allocations is how many allocations f makes each time. All goroutines' are counted,
+// so what others make meanwhile, such as those that clean up after earlier tests, is
+// left out: f's own are there in every round.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for i := 0; i < 9 && least > 0; i++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
 }
 
 // profileAnswer fetches once, the slow way, so that all buffers have grown.

@@ -57,9 +57,10 @@ func Per[T any, V Scalar](d *InDom[T], get func(T) (V, bool)) Getter {
 		g.fetch = func(v *Values) { perDouble(v.w, t, d.wanted(v.server), get) }
 	default:
 		g.fetch = func(v *Values) {
-			for _, s := range d.wanted(v.server) {
-				if x, ok := get(s.data); ok {
-					put(v, s.id, x)
+			l := d.wanted(v.server)
+			for i, id := range l.ids {
+				if x, ok := get(l.data[i]); ok {
+					put(v, id, x)
 				}
 			}
 		}
@@ -69,33 +70,35 @@ func Per[T any, V Scalar](d *InDom[T], get func(T) (V, bool)) Getter {
 
 // perWord writes 32-bit values. It and perDouble are the inner loops of a fetch: a
 // call of get and two or three stores for each value.
-func perWord[T any, V Scalar](w *pdu.ResultWriter, slots []slot[T], get func(T) (V, bool)) {
-	room := w.Words(len(slots))
+func perWord[T any, V Scalar](w *pdu.ResultWriter, l *list[T], get func(T) (V, bool)) {
+	room := w.Words(len(l.ids))
 	n := 0
-	for i := range slots {
-		x, ok := get(slots[i].data)
+	data := l.data[:len(l.ids)]
+	for i, id := range l.ids {
+		x, ok := get(data[i])
 		if !ok {
 			continue
 		}
 		word := *(*uint32)(unsafe.Pointer(&x)) // V is int32 or uint32
-		binary.BigEndian.PutUint64(room[n*8:n*8+8], uint64(uint32(slots[i].id))<<32|uint64(word))
+		binary.BigEndian.PutUint64(room[n*8:n*8+8], uint64(uint32(id))<<32|uint64(word))
 		n++
 	}
 	w.AddWords(n)
 }
 
 // perDouble writes 64-bit values.
-func perDouble[T any, V Scalar](w *pdu.ResultWriter, t pcp.Type, slots []slot[T], get func(T) (V, bool)) {
-	sets, blocks, pos := w.Doubles(len(slots))
+func perDouble[T any, V Scalar](w *pdu.ResultWriter, t pcp.Type, l *list[T], get func(T) (V, bool)) {
+	sets, blocks, pos := w.Doubles(len(l.ids))
 	head := uint32(t)<<24 | 12
 	n := 0
-	for i := range slots {
-		x, ok := get(slots[i].data)
+	data := l.data[:len(l.ids)]
+	for i, id := range l.ids {
+		x, ok := get(data[i])
 		if !ok {
 			continue
 		}
 		word := *(*uint64)(unsafe.Pointer(&x)) // V is int64, uint64 or float64
-		put64((*[8]byte)(sets), uint64(uint32(slots[i].id))<<32|uint64(pos))
+		put64((*[8]byte)(sets), uint64(uint32(id))<<32|uint64(pos))
 		put32((*[4]byte)(blocks), head)
 		put64((*[8]byte)(blocks[4:]), word)
 		sets, blocks = sets[8:], blocks[12:]

@@ -159,3 +159,35 @@ func TestNoStateDir(t *testing.T) {
 		t.Errorf("Close, with ids that could not be kept: %v", err)
 	}
 }
+
+// herd numbers animals by the length of their names.
+type herd struct{}
+
+func (herd) ID(name string) (int32, error) { return int32(len(name)), nil }
+
+// TestIDsOfTheAgent: a domain may have its ids from elsewhere, and then has no file.
+func TestIDsOfTheAgent(t *testing.T) {
+	dir := t.TempDir()
+	z := newZoo()
+	z.beasts.Keep, z.beasts.IDs = true, herd{}
+	for _, name := range []string{"a", "bbb"} { // before it is open
+		if _, err := z.beasts.Add(name, &beast{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	z.agent.Start = func(*pmda.Server) error {
+		_, err := z.beasts.Add("cc", &beast{})
+		return err
+	}
+	c := pmdatest.StartOptions(t, z.agent, pmda.Options{StateDir: dir})
+	got := make(map[string]int32)
+	for _, i := range c.Instances(beastDom) {
+		got[i.Name] = i.ID
+	}
+	if want := map[string]int32{"a": 1, "bbb": 3, "cc": 2}; !maps.Equal(got, want) {
+		t.Errorf("ids %v, want %v", got, want)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("files %v %v", list, err)
+	}
+}

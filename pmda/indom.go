@@ -21,13 +21,22 @@ import (
 type InDom[T any] struct {
 	Serial  int    // number of the domain within the agent, the same for ever
 	Name    string // for messages and for the file of ids, such as "hosts"
-	Keep    bool   // keep ids for ever
+	Keep    bool   // keep ids for ever, in a file of the domain's own
 	OneLine string
 	Help    string
 	Labels  pcp.Labels // of the domain itself
 
+	// IDs, if not nil, is where ids come from, whatever Keep says: for agents that have
+	// so many domains that a file for each would cost too much.
+	IDs Numbers
+
 	// InstanceLabels, if not nil, gives the labels of one instance.
 	InstanceLabels func(T) pcp.Labels
+
+	// Prepare, if not nil, is called once in each fetch, before its first value is asked
+	// for, with what was added for the instances that the client wants. It is the place
+	// to read in one go what several metrics show. It must not Add or Remove.
+	Prepare func([]T)
 
 	// Lookup, if not nil, is called when a client asks for an instance by a name
 	// that is not there. It may Add it; its error goes to the client.
@@ -35,24 +44,20 @@ type InDom[T any] struct {
 
 	id    pcp.InDom
 	ids   Numbers
-	slots []slot[T]      // the active instances
-	names map[string]int // the first word of the name to the index in slots
-	byID  map[int32]int  // id to the index in slots
-	gen   uint64         // changes with every change of slots
-	cache []slot[T]      // the instances that the profile wants, if not all
+	all   list[T]        // the active instances
+	known []known        // the rest about them, at the same indices
+	names map[string]int // the first word of the name to the index
+	byID  map[int32]int  // id to the index
+	gen   uint64         // changes with every change of instances
+	cache list[T]        // the instances that the profile wants, if not all
 	state wantedState    // of what the cache was made
 	allAt time.Time      // when all instances were last asked for
 }
 
-type slot[T any] struct {
-	id   int32
+// known is what else there is to know of an instance.
+type known struct {
 	name string
-	data T
 	used time.Time
-}
-
-type wantedState struct {
-	gen, profile, fetch uint64
 }
 
 // domain is what the server needs of an InDom of any type.
@@ -61,6 +66,7 @@ type domain interface {
 	serial() int
 	title() string
 	kept() bool
+	source() Numbers
 	help() (oneline, long string)
 	open(id pcp.InDom, n Numbers) error
 	labels() pcp.Labels
@@ -90,21 +96,22 @@ func (d *InDom[T]) Add(name string, data T) (int32, error) {
 	}
 	key := firstWord(name)
 	if i, ok := d.names[key]; ok {
-		if d.slots[i].name != name {
-			return 0, fmt.Errorf("instance %q of %s: %w: %q", name, d.title(), ErrNameTaken, d.slots[i].name)
+		if d.known[i].name != name {
+			return 0, fmt.Errorf("instance %q of %s: %w: %q", name, d.title(), ErrNameTaken, d.known[i].name)
 		}
-		d.slots[i].data = data
+		d.all.data[i] = data
 		d.gen++
-		return d.slots[i].id, nil
+		return d.all.ids[i], nil
 	}
 	d.init()
 	id, err := d.ids.ID(name)
 	if err != nil {
 		return 0, fmt.Errorf("instance %q of %s: %w", name, d.title(), err)
 	}
-	d.names[key] = len(d.slots)
-	d.byID[id] = len(d.slots)
-	d.slots = append(d.slots, slot[T]{id: id, name: name, data: data})
+	d.names[key] = d.Len()
+	d.byID[id] = d.Len()
+	d.all.add(id, data)
+	d.known = append(d.known, known{name: name})
 	d.gen++
 	return id, nil
 }
@@ -112,28 +119,35 @@ func (d *InDom[T]) Add(name string, data T) (int32, error) {
 // Remove takes an instance away and reports whether it was there. Its id stays
 // reserved for its name.
 func (d *InDom[T]) Remove(name string) bool {
-	i, ok := d.names[firstWord(name)]
-	if !ok || d.slots[i].name != name {
+	i, ok := d.find(name)
+	if !ok {
 		return false
 	}
-	last := len(d.slots) - 1
+	last := d.Len() - 1
 	delete(d.names, firstWord(name))
-	delete(d.byID, d.slots[i].id)
+	delete(d.byID, d.all.ids[i])
 	if i != last {
-		d.slots[i] = d.slots[last]
-		d.names[firstWord(d.slots[i].name)] = i
-		d.byID[d.slots[i].id] = i
+		d.all.ids[i], d.all.data[i], d.known[i] = d.all.ids[last], d.all.data[last], d.known[last]
+		d.names[firstWord(d.known[i].name)] = i
+		d.byID[d.all.ids[i]] = i
 	}
-	d.slots[last] = slot[T]{}
-	d.slots = d.slots[:last]
+	d.all.truncate(last)
+	d.known[last] = known{}
+	d.known = d.known[:last]
 	d.gen++
 	return true
 }
 
+// find returns the index of an instance.
+func (d *InDom[T]) find(name string) (i int, ok bool) {
+	i, ok = d.names[firstWord(name)]
+	return i, ok && d.known[i].name == name
+}
+
 // Get returns what was added under a name.
 func (d *InDom[T]) Get(name string) (data T, ok bool) {
-	if i, found := d.names[firstWord(name)]; found && d.slots[i].name == name {
-		return d.slots[i].data, true
+	if i, found := d.find(name); found {
+		return d.all.data[i], true
 	}
 	return data, false
 }
@@ -141,18 +155,18 @@ func (d *InDom[T]) Get(name string) (data T, ok bool) {
 // ByID returns what was added under an id.
 func (d *InDom[T]) ByID(id int32) (data T, ok bool) {
 	if i, found := d.byID[id]; found {
-		return d.slots[i].data, true
+		return d.all.data[i], true
 	}
 	return data, false
 }
 
 // Len returns the number of instances.
-func (d *InDom[T]) Len() int { return len(d.slots) }
+func (d *InDom[T]) Len() int { return len(d.known) }
 
 // All calls f for each instance until it returns false. f must not add or remove.
 func (d *InDom[T]) All(f func(inst pcp.Instance, data T) bool) {
-	for i := range d.slots {
-		if !f(pcp.Instance{ID: d.slots[i].id, Name: d.slots[i].name}, d.slots[i].data) {
+	for i, id := range d.all.ids {
+		if !f(pcp.Instance{ID: id, Name: d.known[i].name}, d.all.data[i]) {
 			return
 		}
 	}
@@ -161,71 +175,18 @@ func (d *InDom[T]) All(f func(inst pcp.Instance, data T) bool) {
 // Used returns when a value of the instance was last asked for, be it by name or
 // with all others; the zero time if never.
 func (d *InDom[T]) Used(name string) time.Time {
-	i, ok := d.names[firstWord(name)]
-	if !ok || d.slots[i].name != name {
+	i, ok := d.find(name)
+	if !ok {
 		return time.Time{}
 	}
-	if d.slots[i].used.After(d.allAt) {
-		return d.slots[i].used
+	if d.known[i].used.After(d.allAt) {
+		return d.known[i].used
 	}
 	return d.allAt
 }
 
 // ID returns the number of the instance domain once the agent is being served.
 func (d *InDom[T]) ID() pcp.InDom { return d.id }
-
-// wanted returns the instances that the current profile wants. The answer is kept
-// until the profile or the instances change, so that a fetch costs what the wanted
-// instances cost and not what all do.
-func (d *InDom[T]) wanted(s *Server) []slot[T] {
-	state := wantedState{d.gen, s.profile.gen, s.fetches}
-	list, all := d.cache, s.profile.all(d.id)
-	switch {
-	case all:
-		list = d.slots
-	case state.gen != d.state.gen || state.profile != d.state.profile:
-		d.cache = d.resolve(s.profile, d.cache[:0])
-		list = d.cache
-	}
-	if state.fetch != d.state.fetch {
-		d.touch(list, all, s.now)
-	}
-	d.state = state
-	if all { // the cache was not made for this state
-		d.state.profile = 0
-	}
-	return list
-}
-
-func (d *InDom[T]) touch(list []slot[T], all bool, now time.Time) {
-	if all {
-		d.allAt = now
-		return
-	}
-	for i := range list {
-		if j, ok := d.byID[list[i].id]; ok {
-			d.slots[j].used = now
-		}
-	}
-}
-
-// resolve lists the wanted instances: those named, or all but those named.
-func (d *InDom[T]) resolve(p *profile, list []slot[T]) []slot[T] {
-	if named, ok := p.only(d.id); ok {
-		for _, id := range named {
-			if i, ok := d.byID[id]; ok {
-				list = append(list, d.slots[i])
-			}
-		}
-		return list
-	}
-	for i := range d.slots {
-		if p.wants(d.id, d.slots[i].id) {
-			list = append(list, d.slots[i])
-		}
-	}
-	return list
-}
 
 func (d *InDom[T]) init() {
 	if d.names == nil {
@@ -240,6 +201,8 @@ func (d *InDom[T]) domain() domain { return d }
 func (d *InDom[T]) use(s *Server)  { d.wanted(s) }
 func (d *InDom[T]) serial() int    { return d.Serial }
 func (d *InDom[T]) kept() bool     { return d.Keep }
+
+func (d *InDom[T]) source() Numbers { return d.IDs }
 
 func (d *InDom[T]) help() (string, string) { return d.OneLine, d.Help }
 func (d *InDom[T]) labels() pcp.Labels     { return d.Labels }
@@ -262,28 +225,28 @@ func (d *InDom[T]) open(id pcp.InDom, n Numbers) error {
 	d.ids = n
 	clear(d.byID)
 	d.gen++
-	for i := range d.slots {
-		id, err := n.ID(d.slots[i].name)
+	for i := range d.known {
+		id, err := n.ID(d.known[i].name)
 		if err != nil {
-			return fmt.Errorf("instance %q of %s: %w", d.slots[i].name, d.title(), err)
+			return fmt.Errorf("instance %q of %s: %w", d.known[i].name, d.title(), err)
 		}
-		d.slots[i].id = id
+		d.all.ids[i] = id
 		d.byID[id] = i
 	}
 	return nil
 }
 
 func (d *InDom[T]) instances() []pcp.Instance {
-	list := make([]pcp.Instance, len(d.slots))
-	for i := range d.slots {
-		list[i] = pcp.Instance{ID: d.slots[i].id, Name: d.slots[i].name}
+	out := make([]pcp.Instance, d.Len())
+	for i, id := range d.all.ids {
+		out[i] = pcp.Instance{ID: id, Name: d.known[i].name}
 	}
-	return list
+	return out
 }
 
 func (d *InDom[T]) nameOf(id int32) (string, bool) {
 	if i, ok := d.byID[id]; ok {
-		return d.slots[i].name, true
+		return d.known[i].name, true
 	}
 	return "", false
 }
@@ -292,11 +255,11 @@ func (d *InDom[T]) nameOf(id int32) (string, bool) {
 // the first word of its name.
 func (d *InDom[T]) idOf(name string) (int32, bool) {
 	i, ok := d.names[firstWord(name)]
-	if !ok || strings.IndexByte(name, ' ') >= 0 && d.slots[i].name != name {
+	if !ok || strings.IndexByte(name, ' ') >= 0 && d.known[i].name != name {
 		return 0, false
 	}
-	d.slots[i].used = time.Now() // whoever looks it up is about to ask for values
-	return d.slots[i].id, true
+	d.known[i].used = time.Now() // whoever looks it up is about to ask for values
+	return d.all.ids[i], true
 }
 
 func (d *InDom[T]) lookup(c *Client, name string) error {
@@ -310,11 +273,11 @@ func (d *InDom[T]) instanceLabels() []instanceLabels {
 	if d.InstanceLabels == nil {
 		return nil
 	}
-	list := make([]instanceLabels, len(d.slots))
-	for i := range d.slots {
-		list[i] = instanceLabels{d.slots[i].id, d.InstanceLabels(d.slots[i].data)}
+	out := make([]instanceLabels, d.Len())
+	for i, id := range d.all.ids {
+		out[i] = instanceLabels{id, d.InstanceLabels(d.all.data[i])}
 	}
-	return list
+	return out
 }
 
 func firstWord(name string) string {

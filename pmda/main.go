@@ -151,6 +151,11 @@ func (c *command) run(a *Agent, args []string) error {
 	defer s.Close()
 	stop := s.watchSignals()
 	defer stop()
+	var pmcd io.ReadWriteCloser
+	if listener == nil && !c.try.on {
+		pmcd = stdio()
+		s.greet(pmcd)
+	}
 	if a.Start != nil {
 		if err := a.Start(s); err != nil {
 			return err
@@ -165,7 +170,7 @@ func (c *command) run(a *Agent, args []string) error {
 	if listener != nil {
 		return s.Listen(listener)
 	}
-	return s.Serve(stdio(), true)
+	return s.Serve(pmcd, true)
 }
 
 // prepare does what has to be done before privileges are given up.

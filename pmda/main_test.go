@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must happen at some time.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // eventually waits until f is true.
 func eventually(t testing.TB, what string, f func() bool) {

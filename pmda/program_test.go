@@ -17,6 +17,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
+	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
 // build makes a program as it is installed: without cgo. It lies in a folder that
@@ -271,7 +272,7 @@ func TestProgramLog(t *testing.T) {
 func TestProgramOnSockets(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	path := filepath.Join(filepath.Dir(exe), "socket")
-	port := strconv.Itoa(freePort(t))
+	port := strconv.Itoa(pcptest.FreePort(t))
 	for _, x := range []struct{ option, where, network, address string }{
 		{"-u", path, "unix", path},
 		{"-i", port, "tcp", "127.0.0.1:" + port},
@@ -334,6 +335,9 @@ func TestProgramDropsPrivileges(t *testing.T) {
 		}
 		for _, task := range tasks {
 			status := readStatus(t, task)
+			if status == nil {
+				continue // the thread has ended
+			}
 			for field, w := range want {
 				if got := status[field]; strings.TrimSpace(w) != got {
 					t.Errorf("%s -U %q: %s: %s %s, want %s", filepath.Base(x.exe), x.user, task, field, got, w)
@@ -349,9 +353,13 @@ func TestProgramDropsPrivileges(t *testing.T) {
 	}
 }
 
+// readStatus returns the fields of a thread's status, nil if it has ended.
 func readStatus(t *testing.T, path string) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

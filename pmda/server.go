@@ -60,6 +60,7 @@ type Server struct {
 	client     *Client
 	request    Request
 	complaints complaints
+	greeted    bool // pmcd has been told who serves it
 	ready      bool // the agent answers
 	warming    bool // Warm was called
 	warmed     bool // and has returned
@@ -94,11 +95,11 @@ func New(a *Agent, o Options) (*Server, error) {
 	return s, nil
 }
 
-// openInDom gives an instance domain its number and, if it keeps ids, its file.
+// openInDom gives an instance domain its number, and the source of its ids or, if it keeps
+// them, its file.
 func (s *Server) openInDom(id pcp.InDom, d domain) error {
-	if !d.kept() {
-		d.open(id, nil)
-		return nil
+	if n := d.source(); n != nil || !d.kept() {
+		return d.open(id, n)
 	}
 	n, err := s.OpenIDs(strconv.Itoa(d.serial()), math.MaxInt32)
 	if err != nil {
@@ -258,56 +259,6 @@ func (s *Server) Close() error {
 		bad = append(bad, m.Close())
 	}
 	return errors.Join(bad...)
-}
-
-func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
-	s.conn, s.trusted = conn, trusted
-	s.profile.set(&pdu.Profile{})
-	s.forgetClients()
-	s.ready = s.agent.Warm == nil
-	hello := &pdu.Creds{Version: 2}
-	if !s.agent.Anonymous {
-		hello.Flags = pcp.FeatureAuth
-	}
-	s.send(hello)
-	switch {
-	case s.agent.Warm == nil:
-	case s.warmed:
-		s.Ready()
-	case !s.warming:
-		s.warming = true
-		go s.warm()
-	}
-}
-
-// warm runs once, whatever becomes of the connection meanwhile.
-func (s *Server) warm() {
-	if err := s.agent.Warm(); err != nil {
-		s.log.Printf("starting: %v", err)
-	}
-	s.queue.do(func() { s.warmed = true })
-	s.Ready()
-}
-
-// Ready has the agent answer again, after Warm has ended or after a function of an
-// anonymous agent has returned pcp.ErrPMDANotReady. Any goroutine may call it.
-func (s *Server) Ready() {
-	s.queue.do(func() {
-		if s.ready {
-			return // pmcd would take it for an answer, and drop the agent
-		}
-		s.ready = true
-		if s.agent.Anonymous {
-			s.send(&pdu.Error{Code: pcp.ErrPMDAReady})
-		}
-	})
-}
-
-func (s *Server) disconnect() {
-	if s.conn != nil {
-		s.conn.Close()
-		s.conn = nil
-	}
 }
 
 // send writes an answer. A connection that does not take it is closed, which ends

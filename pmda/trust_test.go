@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
+	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
 // claimEnv tells a child, which runs as nobody, where to connect, from which local
@@ -122,7 +123,7 @@ func TestNobodyOnRootsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen(t, guarded(), l)
-	port := freePort(t)
+	port := pcptest.FreePort(t)
 	for range 16 {
 		other, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -138,16 +139,6 @@ func TestNobodyOnRootsPort(t *testing.T) {
 	if got := claimAt(t, l.Addr().String(), port, "no"); got != hungUp {
 		t.Errorf("a store by nobody from a port of root's is answered %s", got)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestUnixSocketShutsOthersOut: who may not write to the socket cannot connect.

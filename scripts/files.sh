@@ -42,6 +42,21 @@ put_config() {
 	say "$3" >>"$manifest"
 }
 
+# put_tmpfiles FROM STAGE NAME FOLDER... installs what systemd-tmpfiles is to make when the
+# machine starts, for the user that PCP runs as, into the first of the folders that is
+# there. STAGE is a folder for the time being.
+put_tmpfiles() {
+	from=$1 stage=$2 as=$3
+	shift 3
+	[ -f "$from" ] || return 0
+	for to in "$@"; do
+		[ -d "$to" ] || continue
+		sed "s/@PCP_USER@/${PCP_USER:-pcp}/; s/@PCP_GROUP@/${PCP_GROUP:-pcp}/" "$from" >"$stage/tmpfiles" &&
+			put 644 "$stage/tmpfiles" "$to/$as"
+		return
+	done
+}
+
 # remove_listed removes the files named in one list and not in another, and then the
 # folders that this leaves empty.
 remove_listed() {

@@ -38,6 +38,7 @@ func TestDeclarations(t *testing.T) {
 		{"statistic twice", spmi.ErrDuplicate, []*spmi.Context{context("DDS/V/a", stat("s"), stat("s"))}},
 		{"context named as statistic", spmi.ErrDuplicate, []*spmi.Context{context("DDS/V/a", stat("s")), context("DDS/V/a/s")}},
 		{"number twice, contexts", spmi.ErrDuplicate, []*spmi.Context{numbered("DDS/V/a", 7), numbered("DDS/V/b", 7)}},
+		{"no numbers", nil, []*spmi.Context{context("DDS/V/a", stat("s"), stat("t")), context("DDS/V/b"), context("DDS/V/a/b")}},
 		{"number twice, levels apart", nil, []*spmi.Context{numbered("DDS/V/a", 7), numbered("DDS/V/a/b", 7)}},
 		{"number twice, statistics", spmi.ErrDuplicate, []*spmi.Context{context("DDS/V/a",
 			spmi.Stat{Name: "s", To: &n, ASN: 1}, spmi.Stat{Name: "t", To: &m, ASN: 1})}},

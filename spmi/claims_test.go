@@ -67,6 +67,19 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestOtherNameOfClaims: a further name for a process's own claims, as any user may be able
+// to make one, does not have it lose them.
+func TestOtherNameOfClaims(t *testing.T) {
+	dir := segments(t)
+	open(t, spmi.Options{Dir: dir}, context("DDS/V/a"))
+	claims := filepath.Join(dir, ddsseg.ClaimsDir)
+	must(t, os.Link(filepath.Join(claims, fmt.Sprint(os.Geteuid())), filepath.Join(claims, fmt.Sprint(nobody))))
+	open(t, spmi.Options{Dir: dir}, context("DDS/V/b")) // looks into all claims
+	if _, said := supply(t, dir, "DDS/V/a", 0); !strings.Contains(said, taken) {
+		t.Errorf("another process gets the path: %s", said)
+	}
+}
+
 // TestClaimsInProcess: the suppliers of one process are as strangers to each other,
 // and closing one frees its claims only.
 func TestClaimsInProcess(t *testing.T) {
@@ -202,7 +215,7 @@ func TestNowhere(t *testing.T) {
 		fixed := context("DDS/V/a", spmi.Stat{Name: "n", To: &n})
 		s, err := spmi.Open(spmi.Options{Dir: dir, Volatile: []*spmi.Context{{Path: "DDS/V/a/INST", Values: v}}}, fixed)
 		must(t, err)
-		if !errors.Is(s.Err(), spmi.ErrShmemFailed) {
+		if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
 			t.Errorf("%s: Err is %v", dir, s.Err())
 		}
 		c := &spmi.Context{Path: "DDS/V/a/b", Values: v}

@@ -50,12 +50,11 @@ type Context struct {
 // area is where a live context has its values.
 type area struct {
 	mu      sync.Mutex // held while values change together
+	s       *Supplier
 	words   []uint64
-	update  *uint32
-	gone    bool // the word for updates is another context's
-	manual  bool // nobody else stamps the line
-	line    ddsseg.Line
-	arena   *arena
+	update  ddsseg.Update
+	shared  ddsseg.Area  // where to the words are copied, for a context that was published late
+	gone    bool         // the word for updates is another context's
 	slot    *ddsseg.Slot // nil for fixed contexts and without shared memory
 	claimed string       // the path, if it was claimed for this context alone
 }
@@ -79,10 +78,17 @@ func (c *Context) Update(f func()) {
 		f()
 		return
 	}
-	if a.manual {
-		a.line.Stamp(time.Now())
+	if a.s.manual {
+		a.s.stamp(time.Now())
 	}
-	atomic.AddUint32(a.update, 1)
-	defer atomic.AddUint32(a.update, 1)
+	a.update.Begin()
+	defer a.updated()
 	f()
+}
+
+func (a *area) updated() {
+	a.update.End()
+	if a.shared.Words != nil {
+		a.copy()
+	}
 }

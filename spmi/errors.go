@@ -8,6 +8,7 @@ type Code int
 // The numbers that this package uses, as the SPMI's List of Error Codes gives them.
 const (
 	CodeInvalidCx   Code = 180 // the context, or its parent, does not exist
+	CodeNoShmPtr    Code = 181 // there is no directory for shared memory
 	CodeShmemFailed Code = 182 // no access to shared memory
 	CodeInstBusy    Code = 184 // a context has others below it
 	CodeNotInst     Code = 185 // no volatile context of that kind was declared
@@ -20,6 +21,7 @@ const (
 
 var codeText = map[Code]string{
 	CodeInvalidCx:   "the referenced context does not exist",
+	CodeNoShmPtr:    "no directory for shared memory",
 	CodeShmemFailed: "no access to shared memory",
 	CodeInstBusy:    "the context has contexts below it",
 	CodeNotInst:     "no volatile context with these statistics was declared",
@@ -75,6 +77,7 @@ func (e *Error) Is(target error) bool {
 // Errors to match with errors.Is.
 var (
 	ErrInvalidCx   = &Error{Code: CodeInvalidCx}
+	ErrNoShmPtr    = &Error{Code: CodeNoShmPtr}
 	ErrShmemFailed = &Error{Code: CodeShmemFailed}
 	ErrInstBusy    = &Error{Code: CodeInstBusy}
 	ErrNotInst     = &Error{Code: CodeNotInst}

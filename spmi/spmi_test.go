@@ -92,7 +92,7 @@ func TestAllOrNone(t *testing.T) {
 	seen := find(t, r.Contexts(), "DDS/T/ten")
 	out := make([]uint64, 10)
 	read, distinct, last := 0, 0, uint64(0)
-	for deadline := time.Now().Add(time.Minute); (read < 50000 || distinct < 100) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); (read < 50000 || distinct < 100) && time.Now().Before(deadline); {
 		if !collect(t, r, seen, out) {
 			continue
 		}
@@ -110,7 +110,7 @@ func TestAllOrNone(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	if read < 50000 || distinct < 100 {
-		t.Fatalf("%d reads of %d states in a minute", read, distinct)
+		t.Fatalf("%d reads of %d states in five minutes", read, distinct)
 	}
 }
 
@@ -290,11 +290,22 @@ func TestStamp(t *testing.T) {
 	if since := time.Since(first); since < 0 || since > time.Minute {
 		t.Fatalf("first stamp %v ago", since)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !stamp(t, r).After(first); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !stamp(t, r).After(first); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("no second stamp in 30 s")
+			t.Fatal("no second stamp in two minutes")
 		}
 	}
+}
+
+// allocations is how many allocations f makes each time. All goroutines' are counted,
+// so what others make meanwhile, such as those that clean up after earlier tests, is
+// left out: f's own are there in every round.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for i := 0; i < 9 && least > 0; i++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
 }
 
 // TestNoAllocation holds the hot paths to what the package promises.
@@ -307,7 +318,7 @@ func TestNoAllocation(t *testing.T) {
 	c := &spmi.Context{Path: "DDS/T/x", Values: &v}
 	open(t, spmi.Options{Dir: segments(t)}, c)
 	x := 0.0
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(100, func() {
 		v.N.Add(2)
 		v.F.Set(x)
 		v.T.Add(time.Millisecond)

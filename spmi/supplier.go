@@ -1,12 +1,12 @@
 package spmi
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
@@ -28,31 +28,37 @@ type Options struct {
 // Supplier is a running supplier. Its methods may be called by several goroutines at
 // once.
 type Supplier struct {
-	vendor string
-	manual bool
-	line   ddsseg.Line
-	arena  *arena
-	err    error // why nothing is published
+	vendor, dir, name string
+	manual            bool
+	now               atomic.Pointer[segment]
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards what follows; comes before that of an area
 	tree   *tree
 	kinds  map[string]*kind       // of volatile contexts, by signature
 	types  map[reflect.Type]*kind // those that Values alone declares
+	plan   *plan
+	late   []*area // whose values are copied
+	retry  backoff
 	closed bool
 
 	stop, stopped chan struct{}
 }
 
-// arena stands for the address space of a segment: it is given back when neither the
-// supplier nor a handle refers to it.
-type arena struct{ w *ddsseg.Writer }
+// segment is what the supplier publishes, or why it does not. Its address space is given
+// back when neither the supplier nor a handle refers to it.
+type segment struct {
+	w    *ddsseg.Writer // nil where there is none
+	line ddsseg.Line
+	err  error
+}
 
 // Open publishes the contexts and their statistics. They stand until Close.
 //
 // An error says that the declarations are at fault, or with ErrDuplicate that another
 // supplier has one of the paths; then no handle was touched. Where there is no
 // directory to publish in, or it cannot be written, or the system has no segments, the
-// supplier works on private memory instead, which nobody sees: Err says so.
+// supplier works on private memory instead, which nobody sees: Err says so. It is
+// published as soon as that can be; see Retry.
 func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	dir := opts.Dir
 	if dir == "" {
@@ -70,18 +76,17 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 		return nil, fail(CodeBadArgument, "", "name longer than 63 bytes")
 	}
 	s := &Supplier{
-		vendor: opts.Vendor, manual: opts.Manual, tree: newTree(dir),
+		vendor: opts.Vendor, dir: dir, name: name, manual: opts.Manual, tree: newTree(dir),
 		kinds: map[string]*kind{}, types: map[reflect.Type]*kind{},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	p := &plan{s: s}
-	if err := p.declare(contexts, opts.Volatile); err != nil {
+	s.plan = &plan{s: s}
+	if err := s.plan.declare(contexts, opts.Volatile); err != nil {
 		return nil, err
 	}
-	if err := p.publish(dir, name); err != nil {
+	if err := s.plan.publish(); err != nil {
 		return nil, err
 	}
-	s.line.Stamp(time.Now())
 	if opts.Manual {
 		close(s.stopped)
 	} else {
@@ -90,121 +95,17 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	return s, nil
 }
 
-// plan is what Open makes of the declarations.
-type plan struct {
-	s        *Supplier
-	contexts []*Context
-	kinds    []*kind
-	decls    []ddsseg.ContextDecl
-	claim    []string
-}
-
-func (p *plan) declare(fixed, volatile []*Context) error {
-	for _, c := range fixed {
-		if err := p.fixed(c); err != nil {
-			return err
-		}
-	}
-	for _, c := range volatile {
-		if err := p.template(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *plan) fixed(c *Context) error {
-	path := full(p.s.vendor, c.Path)
-	k, err := kindOf(c)
-	if err != nil {
-		return err
-	}
-	if err := c.check(path, k, false); err != nil {
-		return err
-	}
-	if len(k.fields) > 0 && reflect.ValueOf(c.Values).IsNil() {
-		return fail(CodeBadArgument, path, "Values is nil")
-	}
-	if a := c.area.Load(); a != nil && !a.isGone() {
-		return fail(CodeDuplicate, path, "the context is live already")
-	}
-	_, known, err := p.s.tree.add(path, c, k, false)
-	if err != nil || known {
-		return err
-	}
-	if !ddsseg.Shared(path) {
-		p.claim = append(p.claim, path)
-	}
-	p.contexts = append(p.contexts, c)
-	p.kinds = append(p.kinds, k)
-	p.decls = append(p.decls, decl(path, c, k, false))
-	return nil
-}
-
-// template takes in a kind of volatile contexts. Its path only serves as an example,
-// and clashes with nothing.
-func (p *plan) template(c *Context) error {
-	path := full(p.s.vendor, c.Path)
-	k, err := kindOf(c)
-	if err != nil {
-		return err
-	}
-	if err := c.check(path, k, true); err != nil {
-		return err
-	}
-	sig := k.signature()
-	if p.s.kinds[sig] != nil {
-		return fail(CodeDuplicate, path, "two volatile contexts have the same statistics")
-	}
-	k.template = len(p.decls)
-	p.s.kinds[sig] = k
-	if len(c.Stats) == 0 && c.Values != nil {
-		p.s.types[reflect.TypeOf(c.Values)] = k
-	}
-	p.decls = append(p.decls, decl(path, c, k, true))
-	return nil
-}
-
-func decl(path string, c *Context, k *kind, template bool) ddsseg.ContextDecl {
-	labels, _ := labelsJSON(c.Labels)
-	return ddsseg.ContextDecl{
-		Path: path, Descr: c.Descr, ASN: c.ASN, Template: template,
-		Stats: k.decls, DataLen: uint32(8 * len(k.decls)), Help: c.Help, Labels: labels,
-	}
-}
-
-// publish makes the segment, or does without, and binds the handles.
-func (p *plan) publish(dir, name string) error {
-	s := p.s
-	w, err := ddsseg.CreateWriter(dir, name, p.decls, p.claim)
-	var taken *ddsseg.ClaimedError
-	if errors.As(err, &taken) {
-		return claimError(err)
-	}
-	if err != nil {
-		s.err = claimError(err)
-		s.line = ddsseg.NewLine()
-		s.arena = &arena{}
-	} else {
-		s.line = w.Line()
-		s.arena = &arena{w}
-		runtime.AddCleanup(s.arena, (*ddsseg.Writer).Unmap, w)
-	}
-	for i, c := range p.contexts {
-		a := s.private(len(p.kinds[i].decls))
-		if w != nil {
-			at := w.Fixed(i)
-			a.words, a.update = at.Words, at.Update
-		}
-		p.kinds[i].bind(c, a)
-		c.area.Store(a)
-	}
-	return nil
+// use has the supplier publish with a writer.
+func (s *Supplier) use(w *ddsseg.Writer) {
+	seg := &segment{w: w, line: w.Line()}
+	runtime.AddCleanup(seg, (*ddsseg.Writer).Unmap, w)
+	seg.line.Stamp(time.Now())
+	s.now.Store(seg)
 }
 
 // private returns an area in this process's own memory.
 func (s *Supplier) private(n int) *area {
-	return &area{words: make([]uint64, n), update: new(uint32), manual: s.manual, line: s.line, arena: s.arena}
+	return &area{s: s, words: make([]uint64, n), update: ddsseg.NewUpdate()}
 }
 
 func (a *area) isGone() bool {
@@ -216,60 +117,82 @@ func (a *area) isGone() bool {
 // tick says once a second that the process lives.
 func (s *Supplier) tick() {
 	defer close(s.stopped)
-	t := time.NewTicker(time.Second)
+	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	for {
 		select {
 		case now := <-t.C:
-			s.line.Stamp(now)
+			t.Reset(s.turn(now))
 		case <-s.stop:
 			return
 		}
 	}
 }
 
-// Touch says that the supplier is active.
-func (s *Supplier) Touch() {
-	s.line.Stamp(time.Now())
-	runtime.KeepAlive(s)
+// stamp says that the supplier is active.
+func (s *Supplier) stamp(now time.Time) {
+	seg := s.now.Load()
+	seg.line.Stamp(now)
+	runtime.KeepAlive(seg)
 }
 
-// Err returns nil if the statistics are published, else why they are not. It does not
-// change while the supplier is open.
-func (s *Supplier) Err() error { return s.err }
+// Touch says that the supplier is active.
+func (s *Supplier) Touch() {
+	s.stamp(time.Now())
+	s.copyLate()
+}
+
+// Err returns nil if the statistics are published, else why they are not yet.
+func (s *Supplier) Err() error { return s.now.Load().err }
 
 // GoAway reports whether a consumer found the supplier dead, because it was not active
-// for too long, or unwanted. It should be closed then; it may be opened anew.
+// for too long, or unwanted. Its contexts are not exported then: it should be closed, or
+// Stay.
 func (s *Supplier) GoAway() bool {
-	defer runtime.KeepAlive(s)
-	return s.line.GoAway()
+	seg := s.now.Load()
+	defer runtime.KeepAlive(seg)
+	return seg.line.GoAway()
+}
+
+// Stay takes back that the supplier was told to go away, and says that it is active. The
+// agent exports its contexts again, with what they have held all the while.
+func (s *Supplier) Stay() {
+	seg := s.now.Load()
+	seg.line.Stay()
+	seg.line.Stamp(time.Now())
+	runtime.KeepAlive(seg)
 }
 
 // Subscribed returns how many values are being asked for. With none, values that cost
 // something may be left to get old.
 func (s *Supplier) Subscribed() int {
-	defer runtime.KeepAlive(s)
-	return s.line.Subscribed()
+	seg := s.now.Load()
+	defer runtime.KeepAlive(seg)
+	return seg.line.Subscribed()
 }
 
 // Interval returns the shortest interval at which somebody asks, 0 if it is not known.
 func (s *Supplier) Interval() time.Duration {
-	defer runtime.KeepAlive(s)
-	return s.line.Interval()
+	seg := s.now.Load()
+	defer runtime.KeepAlive(seg)
+	return seg.line.Interval()
 }
 
 // Close withdraws everything. Handles may be used after it, to no effect that anybody
 // sees; Close of a closed supplier does nothing.
 func (s *Supplier) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
+		s.mu.Unlock()
 		return nil
 	}
 	s.closed = true
+	s.mu.Unlock()
 	close(s.stop)
-	<-s.stopped
-	s.line.Stamp(time.Now())
+	<-s.stopped // which may be waiting for the lock
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stamp(time.Now())
 	for _, n := range s.tree.nodes {
 		if n.ctx != nil {
 			if a := n.ctx.area.Load(); a != nil {
@@ -279,9 +202,9 @@ func (s *Supplier) Close() error {
 			}
 		}
 	}
-	if s.arena.w != nil {
-		s.arena.w.End()
+	if w := s.now.Load().w; w != nil {
+		w.End()
 	}
-	s.tree, s.kinds, s.types = nil, nil, nil
+	s.tree, s.kinds, s.types, s.plan, s.late = nil, nil, nil, nil, nil
 	return nil
 }

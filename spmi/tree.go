@@ -3,7 +3,9 @@ package spmi
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 )
@@ -78,8 +80,12 @@ func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known 
 	if above != nil {
 		above.children++
 	}
-	return above != nil, false, nil
+	return t.owns(parent), false, nil
 }
+
+// owns reports whether a context below parent needs no claim of its own. A vendor's
+// context is nobody's own.
+func (t *tree) owns(parent string) bool { return t.nodes[parent] != nil && !ddsseg.Shared(parent) }
 
 // above finds the node above; nil if that is another supplier's. Vendors' contexts are
 // made as they are needed.
@@ -131,6 +137,8 @@ func claimError(err error) error {
 		return &Error{Code: CodeDuplicate, Path: taken.Path, Text: "another supplier has it"}
 	case errors.Is(err, ddsseg.ErrNoRoom):
 		return &Error{Code: CodeNoMemory, Err: err}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &Error{Code: CodeNoShmPtr, Err: err}
 	}
 	return &Error{Code: CodeShmemFailed, Err: err}
 }

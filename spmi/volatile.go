@@ -71,7 +71,7 @@ func (s *Supplier) kind(c *Context) (*kind, error) {
 
 // place finds the context an area, claiming its path where others could have it too.
 func (s *Supplier) place(path string, c *Context, k *kind, own bool) (*area, error) {
-	w := s.arena.w
+	w := s.now.Load().w
 	a := s.private(0)
 	if w == nil {
 		a.words = make([]uint64, len(k.decls))
@@ -93,8 +93,12 @@ func (s *Supplier) place(path string, c *Context, k *kind, own bool) (*area, err
 	a.slot, a.words, a.update = slot, slot.Words, slot.Update
 	// A handle may be in use while its context is removed. Only the collector knows
 	// when the last one is gone.
-	runtime.AddCleanup(a, func(f freeing) { f.w.Free(f.slot) }, freeing{w, slot})
+	a.freeLater(w)
 	return a, nil
+}
+
+func (a *area) freeLater(w *ddsseg.Writer) {
+	runtime.AddCleanup(a, func(f freeing) { f.w.Free(f.slot) }, freeing{w, a.slot})
 }
 
 type freeing struct {
@@ -130,10 +134,10 @@ func (s *Supplier) Remove(c *Context) error {
 	a.mu.Unlock()
 	s.tree.remove(path, c.ASN)
 	if a.slot != nil {
-		s.arena.w.Remove(a.slot)
+		s.now.Load().w.Remove(a.slot)
 	}
 	if a.claimed != "" {
-		s.arena.w.Release(a.claimed)
+		s.now.Load().w.Release(a.claimed)
 	}
 	return nil
 }

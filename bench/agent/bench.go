@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 )
 
 // bench runs the measurements and fills the report.
@@ -14,15 +14,15 @@ type bench struct {
 	plan
 	dir    string
 	peers  []*peer
-	cpus   unix.CPUSet
 	report *report
 }
 
 func (b *bench) pinned() error {
-	if err := pin(&b.cpus); err != nil {
+	unpin, err := pipe.Pin()
+	if err != nil {
 		return err
 	}
-	defer func() { _ = unpin(&b.cpus) }()
+	defer unpin()
 	return b.serve("pinned")
 }
 
@@ -30,14 +30,14 @@ func (b *bench) scheduled() error { return b.serve("as scheduled") }
 
 // serve starts all agents and measures every shape.
 func (b *bench) serve(mode string) error {
-	conns := make(map[*peer]*conn)
+	conns := make(map[*peer]*pipe.Conn)
 	defer func() {
 		for _, c := range conns {
-			c.stop()
+			c.Stop()
 		}
 	}()
 	for _, p := range b.peers {
-		c, err := start(p.argv(10000), p.env, b.dir)
+		c, err := pipe.Start(p.argv(10000), p.env, b.dir)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (b *bench) serve(mode string) error {
 }
 
 // shape measures one shape on all agents in turn, so many times over.
-func (b *bench) shape(mode string, s shape, conns map[*peer]*conn, rounds int, d time.Duration) error {
+func (b *bench) shape(mode string, s shape, conns map[*peer]*pipe.Conn, rounds int, d time.Duration) error {
 	const enough = 3
 	samples, spent := make(map[*peer][]sample), make(map[*peer]time.Duration)
 	for range rounds {
@@ -91,20 +91,23 @@ func (b *bench) shape(mode string, s shape, conns map[*peer]*conn, rounds int, d
 }
 
 // sources compares the clock that the figures come from with another one.
-func (b *bench) sources(conns map[*peer]*conn) {
+func (b *bench) sources(conns map[*peer]*pipe.Conn) {
 	for _, p := range b.peers {
-		cpu, err1 := cpuTime(conns[p].pid)
-		sched, err2 := schedTime(conns[p].pid)
+		cpu, err1 := cpuTime(conns[p].PID)
+		sched, err2 := schedTime(conns[p].PID)
 		if err1 == nil && err2 == nil {
 			b.report.Clocks = append(b.report.Clocks, clocks{p.name, cpu.Seconds(), sched.Seconds()})
 		}
 	}
 }
 
+// limits are the largest instance domains that agents are started with.
+var limits = []int{10, 1000, 10000}
+
 // starts measures from the start of the program to the first value, and the memory
 // that it has then, with instance domains of up to 10, 1,000 and 10,000 instances.
 func (b *bench) starts() error {
-	for _, limit := range []int{10, 1000, 10000} {
+	for _, limit := range limits {
 		took := make(map[*peer][]sample)
 		mem := make(map[*peer][2]int64)
 		for range b.plan.starts {
@@ -129,13 +132,13 @@ func (b *bench) starts() error {
 // it has before its memory is looked at.
 func (b *bench) startOnce(p *peer, limit int) (time.Duration, [2]int64, error) {
 	begin := monotonic()
-	c, err := start(p.argv(limit), p.env, b.dir)
+	c, err := pipe.Start(p.argv(limit), p.env, b.dir)
 	if err != nil {
 		return 0, [2]int64{}, err
 	}
-	defer c.stop()
+	defer c.Stop()
 	first := newRound(p, c, shapes[0])
-	if _, err = c.fetch(first.fetch); err != nil {
+	if _, err = c.Fetch(first.fetch); err != nil {
 		return 0, [2]int64{}, err
 	}
 	took := monotonic() - begin
@@ -148,7 +151,7 @@ func (b *bench) startOnce(p *peer, limit int) (time.Duration, [2]int64, error) {
 			return 0, [2]int64{}, err
 		}
 	}
-	rss, private := memory(c.pid)
+	rss, private := memory(c.PID)
 	return took, [2]int64{rss, private}, nil
 }
 

@@ -76,21 +76,6 @@ func sumLines(pattern, word string) (sum int64) {
 	return sum
 }
 
-// pin lets the calling thread, and what it starts, use one processor only, the last
-// of those it may use; unpin gives it all of them.
-func pin(all *unix.CPUSet) error {
-	for cpu := len(all)*64 - 1; cpu >= 0; cpu-- {
-		if all.IsSet(cpu) {
-			var one unix.CPUSet
-			one.Set(cpu)
-			return unix.SchedSetaffinity(0, &one)
-		}
-	}
-	return fmt.Errorf("no processor to pin to")
-}
-
-func unpin(all *unix.CPUSet) error { return unix.SchedSetaffinity(0, all) }
-
 func sleepMs(ms int) { sleepUntil(monotonic() + time.Duration(ms)*time.Millisecond) }
 
 func monotonic() time.Duration {

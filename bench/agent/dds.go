@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/spmi"
@@ -17,23 +19,27 @@ const ddsName, mmvName = "pmdadds", "pmdammv"
 type eight struct{ A, B, C, D, E, F, G, H spmi.Counter }
 type alone struct{ A spmi.Counter }
 
-// ddsPeer is the agent dds on a supplier in this process: what pmdammv exports from
-// files, it exports from the supplier's segment.
+// ddsPeer is the agent dds on suppliers in this process: what pmdammv exports from
+// files, it exports from a supplier's segment. There is a directory with one for each
+// limit, so that a start takes in no more than other agents'.
 func ddsPeer(dir string) (*peer, error) {
-	bin, segments := filepath.Join(dir, "pmdadds"), filepath.Join(dir, "dds")
+	bin := filepath.Join(dir, "pmdadds")
 	if err := run("go", "build", "-o", bin, "github.com/pcp-rtime/rtime/pmdas/dds"); err != nil {
 		return nil, err
 	}
-	for _, d := range []string{segments, filepath.Join(segments, "claims")} {
-		if err := os.Mkdir(d, 0o777); err != nil {
+	segments := func(limit int) string { return filepath.Join(dir, "dds"+strconv.Itoa(limit)) }
+	for _, limit := range limits {
+		for _, d := range []string{segments(limit), filepath.Join(segments(limit), "claims")} {
+			if err := os.Mkdir(d, 0o777); err != nil {
+				return nil, err
+			}
+		}
+		if err := supply(segments(limit), limit); err != nil {
 			return nil, err
 		}
 	}
-	if err := supply(segments); err != nil {
-		return nil, err
-	}
-	p := &peer{name: ddsName, argv: func(int) []string {
-		return append([]string{bin, "--dir", segments, "--state", dir, "--config", "", "-l", "dds.log"}, asRoot()...)
+	p := &peer{name: ddsName, argv: func(limit int) []string {
+		return append([]string{bin, "--dir", segments(limit), "--state", dir, "--config", "", "-l", "dds.log"}, asRoot()...)
 	}}
 	ids, err := ddsNumbers(p, dir)
 	if err != nil {
@@ -48,10 +54,11 @@ func ddsPeer(dir string) (*peer, error) {
 	return p, nil
 }
 
-// supply publishes the values of all shapes, for as long as this process lives.
-func supply(segments string) error {
+// supply publishes the values of all shapes with up to limit instances, for as long as
+// this process lives.
+func supply(segments string, limit int) error {
 	fixed := []*spmi.Context{{Path: "DDS/v"}, {Path: "DDS/v/n0", Values: new(alone)}}
-	for _, n := range []int{10, 1000, 10000} {
+	for _, n := range limits {
 		fixed = append(fixed, &spmi.Context{Path: fmt.Sprintf("DDS/v/n%d", n)})
 	}
 	s, err := spmi.Open(spmi.Options{Dir: segments, Name: "bench",
@@ -59,9 +66,9 @@ func supply(segments string) error {
 	if err == nil {
 		err = s.Err()
 	}
-	for _, n := range []int{10, 1000, 10000} {
+	for _, n := range limits {
 		for i := range n {
-			if err == nil {
+			if err == nil && n <= limit {
 				err = s.Add(&spmi.Context{Path: fmt.Sprintf("DDS/v/n%d/i%d", n, i), Values: new(eight)})
 			}
 		}
@@ -72,39 +79,27 @@ func supply(segments string) error {
 // ddsNumbers asks the agent for the numbers of its metrics, which it keeps. The key is
 // the number of instances.
 func ddsNumbers(p *peer, dir string) (map[int][]pcp.PMID, error) {
-	c, err := start(p.argv(0), nil, dir)
+	c, err := pipe.Start(p.argv(slices.Max(limits)), nil, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer c.stop()
+	defer c.Stop()
 	ids := make(map[int][]pcp.PMID)
-	for _, n := range []int{0, 10, 1000, 10000} {
+	for _, n := range append([]int{0}, limits...) {
 		ask := &pdu.Traverse{Name: "dds.v.n" + strconv.Itoa(n)}
 		var names pdu.Names
-		if err := c.exchange(ask, &names); err != nil {
+		if err := c.Exchange(ask, &names); err != nil {
 			return nil, err
 		}
 		for _, name := range names.Names {
 			var one pdu.IDs
-			if err := c.exchange(&pdu.Names{Names: []string{name}}, &one); err != nil {
+			if err := c.Exchange(&pdu.Names{Names: []string{name}}, &one); err != nil {
 				return nil, err
 			}
 			ids[n] = append(ids[n], one.PMIDs...)
 		}
 	}
 	return ids, nil
-}
-
-// exchange sends a request and reads its answer.
-func (c *conn) exchange(ask, answer pdu.PDU) error {
-	if err := c.write(ask.Append(nil, 0)); err != nil {
-		return err
-	}
-	b, err := c.read()
-	if err != nil {
-		return err
-	}
-	return answer.Parse(b)
 }
 
 // compareDDS notes what the agent dds costs beside pmdammv, and per value.

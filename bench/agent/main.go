@@ -21,8 +21,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // plan says how long to measure.
@@ -87,9 +85,6 @@ func measureAll(p plan, only string, with []string) (*report, error) {
 		peers = append(peers, otherPeer(w))
 	}
 	b := &bench{plan: p, dir: dir, peers: peers, report: &report{Notes: notes}}
-	if err := unix.SchedGetaffinity(0, &b.cpus); err != nil {
-		return nil, err
-	}
 	for _, step := range []func() error{b.starts, b.pinned, b.scheduled} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("%w\n%s", err, b.stderr())

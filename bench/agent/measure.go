@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 )
@@ -19,13 +20,13 @@ type sample struct {
 // round is one measurement: a peer that runs, and what is asked of it.
 type round struct {
 	peer    *peer
-	conn    *conn
+	conn    *pipe.Conn
 	shape   shape
 	fetch   []byte // the request
 	profile *pdu.Profile
 }
 
-func newRound(p *peer, c *conn, s shape) *round {
+func newRound(p *peer, c *pipe.Conn, s shape) *round {
 	pmids := p.metrics(s)
 	if len(pmids) == 0 {
 		return nil
@@ -41,10 +42,10 @@ func (r *round) prepare() error {
 			return err
 		}
 	}
-	if err := r.conn.profile(r.profile); err != nil {
+	if err := r.conn.Profile(r.profile); err != nil {
 		return err
 	}
-	b, err := r.conn.fetch(r.fetch)
+	b, err := r.conn.Fetch(r.fetch)
 	if err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func (r *round) checkValues(s *pdu.ValueSet) error {
 
 // measure fetches for about as long as given.
 func (r *round) measure(d time.Duration) (sample, error) {
-	slept := switches(r.conn.pid)
-	cpu, err := cpuTime(r.conn.pid)
+	slept := switches(r.conn.PID)
+	cpu, err := cpuTime(r.conn.PID)
 	if err != nil {
 		return sample{}, err
 	}
@@ -118,8 +119,8 @@ func (r *round) measure(d time.Duration) (sample, error) {
 	if r.shape.paced {
 		sleepMs(8) // what the agent does after its answer, going to sleep, counts
 	}
-	after, err := cpuTime(r.conn.pid)
-	slept = switches(r.conn.pid) - slept
+	after, err := cpuTime(r.conn.PID)
+	slept = switches(r.conn.PID) - slept
 	return sample{
 		cpu:      float64(after-cpu) / float64(n) / 1e3,
 		rate:     float64(n) / (end - begin).Seconds(),
@@ -129,11 +130,11 @@ func (r *round) measure(d time.Duration) (sample, error) {
 
 func (r *round) once() error {
 	if r.shape.anew {
-		if err := r.conn.profile(r.profile); err != nil {
+		if err := r.conn.Profile(r.profile); err != nil {
 			return err
 		}
 	}
-	_, err := r.conn.fetch(r.fetch)
+	_, err := r.conn.Fetch(r.fetch)
 	return err
 }
 

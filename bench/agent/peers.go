@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-rtime/rtime/bench/agent/pipe"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -35,7 +36,7 @@ type peer struct {
 	// metrics lists what to fetch for a shape, nothing where the agent has no such.
 	metrics func(shape) []pcp.PMID
 	// prepare makes an agent that runs ready for a shape; may be nil.
-	prepare func(*conn, shape) error
+	prepare func(*pipe.Conn, shape) error
 }
 
 const (
@@ -107,8 +108,11 @@ func asRoot() []string {
 	return []string{"-U", "root"}
 }
 
+// run runs a compiler. Agents are built as they are installed, without cgo.
 func run(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
@@ -150,11 +154,11 @@ func samplePeer(string) (*peer, error) {
 			}
 			return list
 		},
-		prepare: func(c *conn, s shape) error {
+		prepare: func(c *pipe.Conn, s shape) error {
 			if s.insts == 0 {
 				return nil
 			}
-			return c.store(pcp.MakePMID(sampleDomain, 0, 79), int32(s.insts))
+			return c.Store(pcp.MakePMID(sampleDomain, 0, 79), int32(s.insts))
 		},
 	}, nil
 }

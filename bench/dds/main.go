@@ -1,5 +1,6 @@
-// Dds measures what a program pays that supplies statistics by package spmi, beside a
-// plain store, MMV by libpcp_mmv, and MMV by the speed library, all in one run. Run it
+// Dds measures what a program pays that supplies statistics by package spmi or by
+// libSpmi, beside a plain store, MMV by libpcp_mmv, and MMV by the speed library, and
+// how long it takes until an agent shows them, all in one run. Run it
 // as root from the top of the module; -h lists the flags.
 //
 // Figures are medians; ratios are medians of the rounds' ratios, since the machine's
@@ -35,27 +36,38 @@ func run(rounds int) error {
 	if err != nil {
 		return err
 	}
-	var stores, changes table
+	var stores, changes, shown table
 	for range rounds {
-		if err := p.stores(&stores); err != nil {
+		inC, err := p.figures(6, p.spmi, p.dir)
+		if err != nil {
 			return err
 		}
-		if err := p.changes(&changes); err != nil {
+		if err := p.stores(&stores, inC[:3]); err != nil {
+			return err
+		}
+		if err := p.changes(&changes, inC[3:]); err != nil {
+			return err
+		}
+		if err := p.shown(&shown); err != nil {
 			return err
 		}
 	}
-	stores.print("Publishing a value, ns", "a plain store", rounds)
-	changes.print("Adding and removing one context, ns; writing an MMV file of as many instances once", "at 10 present", rounds)
+	stores.print("Publishing a value, ns of CPU", "a plain store", rounds)
+	changes.print("Adding and removing one context, ns of CPU; writing an MMV file of as many instances once", "at 10 present", rounds)
+	shown.print("The same until agents show it, us that pass: coming and going, of the context or by writing the file twice",
+		"dds, at 10 present", rounds)
 	return nil
 }
 
-// programs are what other libraries are measured with.
+// programs are what other libraries, and the agents, are measured with.
 type programs struct {
-	dir, mmv, speed string
+	dir, mmv, speed, spmi, agent, pmdammv string
 }
 
 func build(dir string) (*programs, error) {
-	p := &programs{dir, filepath.Join(dir, "mmvbench"), filepath.Join(dir, "speedbench")}
+	p := &programs{dir: dir, mmv: filepath.Join(dir, "mmvbench"), speed: filepath.Join(dir, "speedbench"),
+		spmi: filepath.Join(dir, "spmibench"), agent: filepath.Join(dir, "pmdadds"), pmdammv: "/var/lib/pcp/pmdas/mmv/pmdammv"}
+	lib := filepath.Join(dir, "lib")
 	for _, d := range []string{"mmv", "claims"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, err
@@ -63,9 +75,13 @@ func build(dir string) (*programs, error) {
 	}
 	for _, args := range [][]string{
 		{"cc", "-O2", "-Wall", "-o", p.mmv, "bench/dds/mmv/mmv.c", "-l:libpcp_mmv.so.1", "-lpcp"},
-		{"go", "build", "-o", p.speed, "./bench/dds/testdata/speed"},
+		{"make", "-s", "-C", "libSpmi", "BUILD=" + lib, "all"},
+		{"cc", "-O2", "-Wall", "-IlibSpmi/include", "-o", p.spmi, "bench/dds/spmi/spmi.c", "-L" + lib, "-lSpmi", "-Wl,-rpath," + lib},
+		{"go", "build", "-o", p.speed, "./bench/dds/speed"},
+		{"go", "build", "-o", p.agent, "./pmdas/dds"},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as agents are installed
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
@@ -77,7 +93,7 @@ func build(dir string) (*programs, error) {
 // figures runs a program and reads its output.
 func (p *programs) figures(want int, name string, args ...string) ([]float64, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "PCP_TMP_DIR="+p.dir)
+	cmd.Env = append(os.Environ(), "PCP_TMP_DIR="+p.dir, "RTIME_DDS_DIR="+p.dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

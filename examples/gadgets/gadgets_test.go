@@ -64,8 +64,8 @@ func TestNobodySees(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if !errors.Is(s.Err(), spmi.ErrShmemFailed) {
-		t.Errorf("%v, want %v", s.Err(), spmi.ErrShmemFailed)
+	if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
+		t.Errorf("%v, want %v", s.Err(), spmi.ErrNoShmPtr)
 	}
 	f.work()
 	if n := f.Test.Gadgets.Value(); n != 2 {

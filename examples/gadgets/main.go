@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -74,7 +73,7 @@ func run(ctx context.Context, o spmi.Options) error {
 	}
 	defer s.Close()
 	if err := s.Err(); err != nil {
-		fmt.Fprintln(os.Stderr, "nobody sees the statistics:", err)
+		fmt.Fprintln(os.Stderr, "nobody sees the statistics yet:", err)
 	}
 	var values bingo
 	there := &spmi.Context{Path: "Moretest/Bingo", Descr: "Dynamically added", ASN: 1, Values: &values}
@@ -82,7 +81,7 @@ func run(ctx context.Context, o spmi.Options) error {
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		if s.GoAway() {
-			return errors.New("told to go away")
+			s.Stay() // this process or the machine was stopped for a while
 		}
 		f.work()
 		if n%2 == 0 {

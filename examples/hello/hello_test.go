@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -85,10 +86,25 @@ func TestDbpmda(t *testing.T) {
 	out := run(t, "open pipe "+program+" -d 500 -U root -l - --state "+dir+"\n"+
 		"desc hello.mood\ninstance 500.0\nstore hello.mood \"5\"\nfetch hello.mood\nquit\n",
 		"dbpmda", "-n", filepath.Join(dir, "root"), "-e")
+	ended(t, filepath.Join(dir, "hello.0.ids.lock"))
 	for _, want := range []string{"Data Type: 32-bit int", "[  0] inst: 0 name: \"anna\"", "value 5"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("dbpmda does not say %q:\n%s", want, out)
 		}
+	}
+}
+
+// ended waits until the agent that dbpmda has let go of has written its files: it
+// holds the lock until then, and the folder is to be removed.
+func ended(t *testing.T, lock string) {
+	t.Helper()
+	f, err := os.Open(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
 	}
 }
 

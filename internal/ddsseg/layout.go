@@ -31,7 +31,7 @@ const (
 	Magic = "RTDDSEG1"
 	Order = 0x01020304
 	Major = 1
-	Minor = 0
+	Minor = 1
 )
 
 // States of a segment.
@@ -103,6 +103,8 @@ const (
 	// leaves it 0.
 	HdrRecent   = 360 // [RecentCount]u32 atomic
 	RecentCount = 32
+
+	HdrUpdates = 488 // u32 atomic, 1 before the first update; from minor version 1 on
 )
 
 // Offsets in a statistic's record.

@@ -26,6 +26,7 @@ var inGo = []struct {
 	{"header goaway_off", HdrGoAwayOff, 4}, {"header goaway_len", HdrGoAwayLen, 4},
 	{"header interval_off", HdrIntervalOff, 4}, {"header subscrib_off", HdrSubscribOff, 4},
 	{"header port_off", HdrPortOff, 4}, {"header language", HdrLanguage, 4}, {"header name", HdrName, PathLen}, {"header recent", HdrRecent, 4 * RecentCount},
+	{"header updates", HdrUpdates, 4},
 
 	{"stat -", 0, StatLen}, {"stat name", StatName, NameLen}, {"stat descr", StatDescr, DescrLen},
 	{"stat min", StatMin, 8}, {"stat max", StatMax, 8}, {"stat value_type", StatValueType, 4},

@@ -218,12 +218,12 @@ func use(r *ddsseg.Reader) {
 		list = append(list, &r.Contexts()[i])
 	}
 	for _, c := range list {
-		fields, want := make([]ddsseg.Field, len(c.Stats)), make([]uint16, len(c.Stats))
+		fields := make([]ddsseg.Field, len(c.Stats))
 		for i := range c.Stats {
-			fields[i], want[i] = c.Stats[i].Field(), uint16(i)
+			fields[i] = c.Stats[i].Field()
 			_, _, _ = r.Text(&c.Place, &c.Stats[i])
 		}
-		_, _ = r.Collect(&c.Place, fields, want, make([]uint64, len(want)))
+		_, _ = r.Collect(&c.Place, fields, make([]uint64, len(fields)))
 	}
 	_, _ = r.Stamp()
 	_, _ = r.GoAway()

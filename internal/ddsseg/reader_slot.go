@@ -49,6 +49,7 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	r.changes, _ = r.m.Load32(HdrChanges)
 	r.scanned, r.later = true, false
 	if err := r.extend(); err != nil {
+		r.later = true
 		return 0, err
 	}
 	r.todo = r.todo[:0]
@@ -188,7 +189,7 @@ func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err erro
 	if err := r.area(c, b, off); err != nil {
 		return nil, true, err
 	}
-	c.Place.seq, c.Place.use = off+SlotSeq, seq
+	c.Place.use = seq
 	return c, true, nil
 }
 

@@ -220,6 +220,6 @@ func (r *Reader) area(c *Context, b record, off uint64) error {
 			return bad("statistic %q at %d in %d bytes of data of %q", s.Name, s.Offset, n, c.Path)
 		}
 	}
-	c.Place = Place{data: data, update: off + CtxUpdate}
+	c.Place = Place{data: data, record: off, use: fixedUse}
 	return nil
 }

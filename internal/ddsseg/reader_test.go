@@ -51,12 +51,11 @@ func open(t testing.TB, path string) *ddsseg.Reader {
 func collect(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context) ([]uint64, bool) {
 	t.Helper()
 	fields := make([]ddsseg.Field, len(c.Stats))
-	want := make([]uint16, len(c.Stats))
 	for i := range c.Stats {
-		fields[i], want[i] = c.Stats[i].Field(), uint16(i)
+		fields[i] = c.Stats[i].Field()
 	}
-	out := make([]uint64, len(want))
-	ok, err := r.Collect(&c.Place, fields, want, out)
+	out := make([]uint64, len(fields))
+	ok, err := r.Collect(&c.Place, fields, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +398,7 @@ func TestTruncatedReader(t *testing.T) {
 		"Changed": func() error { _, err := r.Changed(); return err },
 		"Scan":    func() error { _, err := r.Scan(w, 10); return err },
 		"Collect": func() error {
-			_, err := r.Collect(&c.Place, []ddsseg.Field{c.Stats[0].Field()}, []uint16{0}, make([]uint64, 1))
+			_, err := r.Collect(&c.Place, []ddsseg.Field{c.Stats[0].Field()}, make([]uint64, 1))
 			return err
 		},
 		"State":     func() error { _, err := r.State(); return err },
@@ -502,13 +501,13 @@ func BenchmarkCollect(b *testing.B) {
 	s := readertest.New(b, "b", 0, readertest.Context{Path: "DDS/v/c", Stats: u64s("a", "b", "c", "d", "e", "f", "g", "h")})
 	r := open(b, s.Publish(b.TempDir(), -1))
 	c := &r.Contexts()[0]
-	fields, want, out := make([]ddsseg.Field, 8), make([]uint16, 8), make([]uint64, 8)
+	fields, out := make([]ddsseg.Field, 8), make([]uint64, 8)
 	for i := range fields {
-		fields[i], want[i] = c.Stats[i].Field(), uint16(i)
+		fields[i] = c.Stats[i].Field()
 	}
 	b.ResetTimer()
 	for range b.N {
-		if ok, err := r.Collect(&c.Place, fields, want, out); !ok || err != nil {
+		if ok, err := r.Collect(&c.Place, fields, out); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
 	}

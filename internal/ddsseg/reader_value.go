@@ -98,65 +98,79 @@ func (s *Stat) integer() Op {
 	return unsigned
 }
 
-// Place is where the values of one context lie. The zero Place has none.
+// Place is where the values of one context lie. The zero Place has none. It is small,
+// since a fetch of many contexts walks the places of all.
 type Place struct {
 	data   uint64 // offset
-	update uint64 // offset of the word that is odd during an update
-	seq    uint64 // offset of a slot's sequence word, 0 for a fixed context
-	use    uint32 // what the sequence word has to be
+	record uint64 // offset of the slot, or of the context's record
+	use    uint32 // what the slot's sequence word has to be, or fixedUse
 }
+
+// fixedUse stands for the use of a record that is no slot: no slot that can be read has
+// an odd number.
+const fixedUse = 1
 
 // tries bounds how often a reader looks again when a supplier was in the middle of
 // something. A supplier that was stopped or killed there would be waited for in vain.
 const tries = 64
 
-// Collect reads those of the fields that want names by index into out, at the same
-// indices, so that all of them belong together: none of an update, or all of it. It
-// returns false, with out undefined, where the supplier is in the middle of an update
-// or the slot has become another's. The error tells of damage to the file. A field
-// whose Op is OpNone or OpText is passed over.
-func (r *Reader) Collect(a *Place, fields []Field, want []uint16, out []uint64) (ok bool, err error) {
-	if a.data == 0 {
-		return false, nil
-	}
-	err = r.m.Guard(func() { ok = r.collect(a, fields, want, out) })
+// Guard calls f, which may call Read. The error tells of damage to the file, which has
+// ended f.
+func (r *Reader) Guard(f func()) error { return r.m.Guard(f) }
+
+// Collect is Read for a single context. The error tells of damage to the file.
+func (r *Reader) Collect(a *Place, fields []Field, out []uint64) (ok bool, err error) {
+	err = r.m.Guard(func() { ok = r.Read(a, fields, out) })
 	return ok, err
 }
 
-func (r *Reader) collect(a *Place, fields []Field, want []uint16, out []uint64) bool {
+// Read reads the fields of a context into out, at the same indices, so that all of them
+// belong together: none of an update, or all of it. It returns false, with out
+// undefined, where the supplier is in the middle of an update or the slot has become
+// another's. A field whose Op is OpNone or OpText is passed over. Call it within Guard.
+func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
+	if a.data == 0 {
+		return false
+	}
 	for range tries {
 		if !a.ours(r) {
 			return false
 		}
-		before, _ := r.m.Load32(a.update)
+		before, _ := r.m.Load32(a.record + CtxUpdate)
 		if before&1 != 0 {
 			continue
 		}
-		whole := true
-		for _, i := range want {
-			f := fields[i]
-			if f.Op == Op64 { // by far the most frequent
-				if v, ok := r.m.Load64(a.data + uint64(f.Off)); ok {
-					out[i] = v
-					continue
-				}
-			}
-			v, ok := r.value(a.data, f)
-			out[i], whole = v, whole && ok
-		}
-		if after, _ := r.m.Load32(a.update); after == before && whole {
+		whole := r.fields(a.data, fields, out)
+		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}
 	}
 	return false
 }
 
+// fields reads what stands in a data area at this moment. It fails where a time changes
+// all the while.
+func (r *Reader) fields(data uint64, fields []Field, out []uint64) (whole bool) {
+	out, whole = out[:len(fields)], true
+	for i, f := range fields {
+		if f.Op == Op64 { // by far the most frequent
+			if v, ok := r.m.Load64(data + uint64(f.Off)); ok {
+				out[i] = v
+				continue
+			}
+		}
+		v, ok := r.value(data, f)
+		out[i], whole = v, whole && ok
+	}
+	return whole
+}
+
 // ours reports whether the area still belongs to the same use of its slot.
 func (a *Place) ours(r *Reader) bool {
-	if a.seq == 0 {
+	if a.use == fixedUse {
 		return true
 	}
-	now, ok := r.m.Load32(a.seq)
+	now, ok := r.m.Load32(a.record + SlotSeq)
 	return ok && now == a.use
 }
 
@@ -264,12 +278,12 @@ func (r *Reader) text(a *Place, s *Stat, b []byte) bool {
 		if !a.ours(r) {
 			return false
 		}
-		before, _ := r.m.Load32(a.update)
+		before, _ := r.m.Load32(a.record + CtxUpdate)
 		if before&1 != 0 {
 			continue
 		}
 		whole := r.m.CopyWords(b, a.data+uint64(s.Offset))
-		if after, _ := r.m.Load32(a.update); after == before && whole {
+		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}
 	}

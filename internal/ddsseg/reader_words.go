@@ -2,12 +2,35 @@
 
 package ddsseg
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/shm"
+)
 
 // State returns the state that the supplier has put its segment into.
 func (r *Reader) State() (state uint32, err error) {
 	err = r.m.Guard(func() { state, _ = r.m.Load32(HdrState) })
 	return state, err
+}
+
+// Whole returns an error that wraps shm.ErrFault where the file is shorter than what is
+// mapped, or than its header says. What is left of a page reads as zeros, without any
+// fault, when a file is cut off within it; only the file's size tells.
+func (r *Reader) Whole() error {
+	var used uint64
+	if err := r.m.Guard(func() { used, _ = r.m.Load64(HdrSize) }); err != nil {
+		return err
+	}
+	st, err := r.m.Stat() // after the header, since a supplier lengthens the file first
+	if err != nil {
+		return err
+	}
+	if used = max(used, r.m.Len()); uint64(st.Size) < used {
+		return fmt.Errorf("%w: %d bytes are left of %d", shm.ErrFault, st.Size, used)
+	}
+	return nil
 }
 
 // Stamp returns the time stamp of the supplier's last update, in the machine's byte

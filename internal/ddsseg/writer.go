@@ -43,11 +43,11 @@ type ContextDecl struct {
 	Help, Labels string
 }
 
-// Area is where a context keeps its values: whole 64-bit words, and the word that is
-// odd while several of them change together. It stays where it is until Writer.Free.
+// Area is where a context keeps its values: whole 64-bit words, which stay where they
+// are until Writer.Free.
 type Area struct {
 	Words  []uint64
-	Update *uint32
+	Update Update
 }
 
 // Writer writes a segment. Its methods may be called by several goroutines at once.
@@ -81,8 +81,10 @@ const (
 
 // CreateWriter makes, fills and publishes a segment in dir, claiming the paths first.
 // A *ClaimedError says that one of them is taken; every other error that the directory
-// or the system does not allow a segment. Nothing is left behind then.
-func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Writer, error) {
+// or the system does not allow a segment. Nothing is left behind then. prepare, unless
+// nil, stores what is to stand there when readers see the segment for the first time;
+// its error is CreateWriter's.
+func CreateWriter(dir, name string, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
 	c, err := openClaims(dir)
 	if err != nil {
 		return nil, err
@@ -93,7 +95,10 @@ func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Wr
 		return nil, err
 	}
 	if w.m, err = newWriterMap(dir); err == nil {
-		if err = w.fill(name); err == nil {
+		if err = w.fill(name); err == nil && prepare != nil {
+			err = prepare(w)
+		}
+		if err == nil {
 			err = w.m.publish()
 		}
 		if err != nil {
@@ -102,7 +107,7 @@ func CreateWriter(dir, name string, contexts []ContextDecl, claim []string) (*Wr
 		}
 	}
 	if err != nil {
-		w.Release(claim...)
+		w.Release(slices.Collect(maps.Keys(w.mine))...)
 		c.close()
 		return nil, err
 	}
@@ -195,7 +200,7 @@ func (w *Writer) context(off uint64, c ContextDecl, first uint32) error {
 	w.put32(off+CtxFirstStat, first)
 	w.put32(off+CtxStatCount, uint32(len(c.Stats)))
 	w.put32(off+CtxDataLen, c.DataLen)
-	area := Area{Update: w.at32(off + CtxUpdate)}
+	area := Area{Update: w.update(off)}
 	if c.Template {
 		w.put32(off+CtxKind, KindTemplate)
 	} else if c.DataLen > 0 {
@@ -262,6 +267,9 @@ func (l Line) Stamp(t time.Time) {
 
 // GoAway reports whether a reader told the supplier to go.
 func (l Line) GoAway() bool { return atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareGoAway))) != 0 }
+
+// Stay takes back that the supplier was told to go.
+func (l Line) Stay() { atomic.StoreUint32((*uint32)(unsafe.Add(l.p, shareGoAway)), 0) }
 
 // Interval returns the shortest interval at which somebody asks, 0 if none is known.
 func (l Line) Interval() time.Duration {

@@ -151,7 +151,11 @@ func (c *claims) conflict(paths []string) string {
 		if err != nil || uid == c.id.uid || claimsOpen[claimsID{c.id.dev, c.id.ino, uid}] != nil {
 			continue
 		}
-		f, err := os.OpenFile(filepath.Join(c.dir, e.Name()), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		other := filepath.Join(c.dir, e.Name())
+		if !claimsOf(other, uid) {
+			continue
+		}
+		f, err := os.OpenFile(other, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			continue
 		}
@@ -166,6 +170,15 @@ func (c *claims) conflict(paths []string) string {
 		f.Close()
 	}
 	return ""
+}
+
+// claimsOf reports whether a path is a file of user uid, who is not the one whose claims
+// this process has open. Only then it may be opened: when a file is closed, under whatever
+// name, all locks that the process has on it are gone, and another name for the process's
+// own claims is easily made.
+func claimsOf(path string, uid int) bool {
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == uid
 }
 
 // claimed reports whether another process holds a claim on the path in f: a write

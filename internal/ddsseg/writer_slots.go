@@ -32,7 +32,7 @@ func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 		return nil, err
 	}
 	off := w.slotOff(s.index)
-	s.Words, s.Update = w.words(s.data, s.dataLen), w.at32(off+CtxUpdate)
+	s.Words, s.Update = w.words(s.data, s.dataLen), w.update(off)
 
 	atomic.AddUint32(w.at32(off+SlotSeq), 1)
 	w.record(off, s, uint32(template), c)
@@ -68,7 +68,8 @@ func (w *Writer) Remove(s *Slot) {
 	w.giveBack(s.json, uint64(s.jsonLen))
 }
 
-// Free gives back the area of a removed context; nothing may store there any more.
+// Free gives back the area of a removed context; nothing may store there any more. Readers
+// count on its removal having been counted before another context has it.
 func (w *Writer) Free(s *Slot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -50,8 +50,12 @@ func child(spec string) {
 			return
 		}
 		fmt.Println(id, name)
+		// Keep the file small over all the runs, however late the kill.
 		if i > 100 && i%20 == 0 {
-			time.Sleep(100 * time.Microsecond) // keep the file small over all the runs
+			time.Sleep(100 * time.Microsecond)
+		}
+		if i == 5000 {
+			time.Sleep(time.Hour)
 		}
 	}
 }
@@ -61,7 +65,7 @@ func child(spec string) {
 func TestKilled(t *testing.T) {
 	const kills = 300
 	// In memory, since a kill takes nothing from a disk and waiting for one takes long.
-	path := filepath.Join(mount(t, "16m"), "f")
+	path := filepath.Join(mount(t, "256m"), "f")
 	given := make(map[int32]string)
 	runs := make(map[int32]int)
 	for run := range kills {
@@ -178,9 +182,11 @@ func TestFullDisk(t *testing.T) {
 	if err := m.Sync(); !errors.Is(err, syscall.ENOSPC) || !errors.Is(m.Err(), syscall.ENOSPC) {
 		t.Errorf("on a full disk: Sync = %v, Err = %v", err, m.Err())
 	}
+	m.disk.Lock() // the saver may be trying again
 	if _, err := os.Stat(path + ".tmp"); err == nil {
 		t.Error("half a file is left over")
 	}
+	m.disk.Unlock()
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}

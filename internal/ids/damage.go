@@ -100,10 +100,10 @@ func boundIn(line []byte, limit int64) int64 {
 	return -1
 }
 
-// setAside gives a damaged file a second name, and returns it. The first name stays
+// SetAside gives a damaged file a second name, and returns it. The first name stays
 // until a good file replaces it: were there none for a moment, a kill would make the
 // next start begin at zero.
-func setAside(path string, data []byte) string {
+func SetAside(path string, data []byte) string {
 	numbers := damagedFiles(path)
 	for _, n := range numbers {
 		if old := damagedName(path, n); sameFile(old, path) {

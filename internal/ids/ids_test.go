@@ -33,7 +33,7 @@ func number(t *testing.T, m *Map, name string) int32 {
 // until waits for a condition that other goroutines bring about.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still waiting for: %s", what)
 		}

@@ -97,7 +97,7 @@ func (m *Map) save(last bool) error {
 	if saved == len(list) && enough {
 		return nil
 	}
-	if err := replace(m.path, contents{list, reserved}.encode()); err != nil {
+	if err := Replace(m.path, contents{list, reserved}.encode()); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -107,9 +107,9 @@ func (m *Map) save(last bool) error {
 	return nil
 }
 
-// replace puts a new file in the place of the old one: whatever happens, one of the
+// Replace puts a new file in the place of the old one: whatever happens, one of the
 // two is there whole.
-func replace(path string, data []byte) error {
+func Replace(path string, data []byte) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
@@ -158,7 +158,7 @@ func (m *Map) acquire() error {
 	var damage *Damage
 	if bad != nil {
 		c = contents{reserved: resume(data, m.limit)}
-		damage = &Damage{m.path, setAside(m.path, data), bad.reason, int32(c.reserved)}
+		damage = &Damage{m.path, SetAside(m.path, data), bad.reason, int32(c.reserved)}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

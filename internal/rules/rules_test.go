@@ -113,6 +113,7 @@ func TestRulesCatch(t *testing.T) {
 		{"pmda's tests and packets", graph{"pmda": {tests: []string{"github.com/prometheus-community/pro-bing"}}}, "pro-bing"},
 		{"health and MMV", graph{"internal/health": of("github.com/performancecopilot/speed/v4")}, ""},
 		{"main and MMV", graph{"pmdas/lan": of("github.com/performancecopilot/speed/v4")}, ""},
+		{"benchmark and MMV", graph{"bench/dds/speed": of("github.com/performancecopilot/speed/v4")}, ""},
 		{"agent package and MMV", graph{"pmdas/lan/internal/agent": of("github.com/performancecopilot/speed/v4")}, "must not know github.com/performancecopilot/speed/v4"},
 		{"library's tests know an agent", graph{"pmns": {tests: []string{in("pmdas/lan")}}}, "pmns must not know pmdas/lan"},
 		{"agents know each other", graph{"pmdas/dds": of(in("pmdas/lan"))}, "pmdas/dds must not know pmdas/lan"},

@@ -59,12 +59,13 @@ int claims_open(struct place *p)
 	char name[32], what[96];
 	int fd, err;
 
-	snprintf(name, sizeof(name), "claims/%lu", (unsigned long)geteuid());
+	p->uid = geteuid();
+	snprintf(name, sizeof(name), "claims/%lu", (unsigned long)p->uid);
 	snprintf(what, sizeof(what), "segment directory: %s", name);
 	fd = openat(p->dir.fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return spmi_fail_errno(what, errno);
-	if (!own_regular(fd, geteuid())) {
+	if (!own_regular(fd, p->uid)) {
 		close(fd);
 		return spmi_fail(SiShmemFailed, "%s is not a file of this user", what);
 	}
@@ -73,14 +74,23 @@ int claims_open(struct place *p)
 	return err ? spmi_fail_errno(what, err) : 0;
 }
 
+/* Another name for our own file. To close it would drop all our claims. */
+static bool is_ours(const struct place *p, int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == p->claims.dev &&
+	       st.st_ino == p->claims.ino;
+}
+
 /* Opens another user's claims. -1 without an error in *err: there are none. */
-static int open_other(int dir, const char *name, int *err)
+static int open_other(const struct place *p, int dir, const char *name, int *err)
 {
 	char *end;
 	unsigned long uid = strtoul(name, &end, 10);
 	int fd;
 
-	if (*end || end == name || uid == (unsigned long)geteuid())
+	if (*end || end == name || uid == (unsigned long)p->uid || is_ours(p, dir, name))
 		return -1;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) {
@@ -114,7 +124,7 @@ static int find_others(struct place *p, const char *const *paths, size_t n, cons
 		return err;
 	}
 	while (!err && !*taken && (e = readdir(dir))) {
-		other = open_other(fd, e->d_name, &err);
+		other = open_other(p, fd, e->d_name, &err);
 		for (i = 0; other >= 0 && i < n && !*taken; i++)
 			if (claimed_in(other, paths[i]))
 				*taken = paths[i];
@@ -129,7 +139,8 @@ void claims_drop(struct place *p, const char *path)
 {
 	struct flock l = lock_of(path, F_UNLCK);
 
-	fcntl(p->claims.fd, F_SETLK, &l);
+	if (holds(&p->claims))
+		fcntl(p->claims.fd, F_SETLK, &l);
 }
 
 static void drop_all(struct place *p, const char *const *paths, size_t n)

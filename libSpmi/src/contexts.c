@@ -12,7 +12,7 @@ struct cx *context_find(const struct supplier *s, const char *path, size_t len)
 	return e ? e->owner : NULL;
 }
 
-/* Enters the context under its path and under its number. */
+/* Enters the context under its path and under its number, if it has one. */
 int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 {
 	c->by_path.key = (struct key){ .kind = KEY_PATH, .text = c->path, .len = len };
@@ -20,18 +20,20 @@ int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 				      .len = parent_len(c->path, len), .number = asn };
 	if (table_find(&s->table, &c->by_path.key))
 		return spmi_fail(SiDuplicate, "context %s exists", c->path);
-	if (table_find(&s->table, &c->by_asn.key))
+	if (asn && table_find(&s->table, &c->by_asn.key))
 		return spmi_fail(SiDuplicate, "context %s: another at its level has the ASN.1 number %u",
 				 c->path, (unsigned)asn);
 	table_add(&s->table, &c->by_path, c);
-	table_add(&s->table, &c->by_asn, c);
+	if (asn)
+		table_add(&s->table, &c->by_asn, c);
 	return 0;
 }
 
 static void context_leave(struct supplier *s, struct cx *c)
 {
 	table_remove(&s->table, &c->by_path);
-	table_remove(&s->table, &c->by_asn);
+	if (c->by_asn.key.number)
+		table_remove(&s->table, &c->by_asn);
 }
 
 /* Whether a statistic of the context's own parent has its name or number. */
@@ -46,7 +48,7 @@ int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t
 		return 0;
 	k.number = parent->record;
 	n.number = (uint64_t)parent->record << 16 | asn;
-	if (table_find(&s->table, &k) || table_find(&s->table, &n))
+	if (table_find(&s->table, &k) || (asn && table_find(&s->table, &n)))
 		return spmi_fail(SiDuplicate, "context %s: a statistic of its parent has its name or number",
 				 c->path);
 	return 0;
@@ -67,7 +69,7 @@ static int stats_clash(struct supplier *s, const struct cx *c, size_t len)
 		size_t nlen = strlen(raw->name);
 
 		memcpy(path + len + 1, raw->name, nlen);
-		if (context_find(s, path, len + 1 + nlen) || table_find(&s->table, &n))
+		if (context_find(s, path, len + 1 + nlen) || (raw->asn && table_find(&s->table, &n)))
 			return spmi_fail(SiDuplicate, "context %s: a subcontext has the name or number of %s",
 					 c->path, raw->name);
 	}
@@ -100,6 +102,7 @@ static struct cx *take_cx(struct supplier *s, uint32_t record)
 	c->data_off = off;
 	c->record = record;
 	c->by_area.key = (struct key){ .kind = KEY_AREA, .number = off };
+	update_head(s->segment.base, off, (uint64_t)((char *)&slot->update - s->segment.base), 1);
 	return c;
 }
 
@@ -134,7 +137,10 @@ static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t a
 	return c->claimed ? claims_take(&s->place, &path, 1) : 0;
 }
 
-/* Tells readers that a slot has changed, and which, so that they need not look at all. */
+/*
+ * Tells readers that a slot has changed, and which, so that they need not look at all. A
+ * deleted context's area is not used again before.
+ */
 static void count_change(struct supplier *s, const struct cx *c)
 {
 	struct seg_header *h = s->segment.header;
@@ -156,6 +162,8 @@ static void publish(struct supplier *s, struct cx *c, const char *descr, uint32_
 	slot->data_off = c->data_off;
 	slot->data_len = s->records[c->record].data_len;
 	memset(s->segment.base + c->data_off, 0, s->records[c->record].data_len);
+	if (slot->update % 2) /* the last context was deleted within an update */
+		__atomic_fetch_add(&slot->update, 1, __ATOMIC_RELAXED);
 	store_u32(&slot->active, 1);
 	store_u32(&slot->seq, c->seq += 2);
 	store_u32(&s->segment.header->slots_count, s->slots_count);

@@ -1,7 +1,7 @@
 /*
  * The part of the segment that stays as it is:
  *
- *	header | control area | contexts | statistics | ... data area | guard page
+ *	header | control area | contexts | statistics | ... head, data area | guard page
  *
  * The data area ends at the end of a page, and the page behind it is not accessible. A
  * store behind the last field that a statistic names faults, as the guide says, save
@@ -86,10 +86,16 @@ static void write_header(const struct supplier *s, const struct request *r)
 	write_name(h->name, sizeof(h->name), r->file);
 }
 
+/* What lies behind the NUL in the program's memory is nobody else's business. */
+static void copy_text(char *to, const char *from, size_t size)
+{
+	memcpy(to, from, bounded_len(from, size - 1));
+}
+
 static void write_stat(struct seg_stat *to, const struct SpmiRawStat *from)
 {
-	memcpy(to->name, from->name, sizeof(to->name));
-	memcpy(to->descr, from->description, sizeof(to->descr));
+	copy_text(to->name, from->name, sizeof(to->name));
+	copy_text(to->descr, from->description, sizeof(to->descr));
 	to->min = from->min;
 	to->max = from->max;
 	to->value_type = (uint32_t)from->value_type;
@@ -118,8 +124,8 @@ static void write_context(const struct supplier *s, uint32_t index)
 	const char *path = fixed ? r->source->path : template_path(r->source->path);
 	uint32_t i;
 
-	memcpy(to->path, path, strlen(path));
-	memcpy(to->descr, r->source->descr, sizeof(to->descr));
+	copy_text(to->path, path, sizeof(to->path));
+	copy_text(to->descr, r->source->descr, sizeof(to->descr));
 	to->asn = r->source->asnno;
 	to->kind = fixed ? SEG_FIXED : SEG_TEMPLATE;
 	to->first_stat = r->first_stat;
@@ -138,7 +144,7 @@ static uint64_t lay_out(struct supplier *s, uint64_t share_len)
 	s->contexts_off = round_up(sizeof(struct seg_header) + share_len, 64);
 	s->stats_off = s->contexts_off + (uint64_t)(s->fixed + s->inst) * sizeof(struct seg_context);
 	end = s->stats_off + (uint64_t)s->stats_count * sizeof(struct seg_stat);
-	end = round_up(end + len, page_size());
+	end = round_up(end + sizeof(struct area_head) + len, page_size());
 	s->area_off = end - len;
 	return end;
 }
@@ -157,6 +163,7 @@ int image_write(struct supplier *s, const struct request *r)
 	s->share = (r->time64 ? share64_write : share_write)(s, r);
 	for (i = 0; i < s->fixed + s->inst; i++)
 		write_context(s, i);
+	update_head(s->segment.base, s->area_off, s->contexts_off + offsetof(struct seg_context, update), s->fixed);
 	segment_guard(&s->segment);
 	return 0;
 }

@@ -1,9 +1,6 @@
 /* The functions that programs call. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -40,48 +37,6 @@ EXPORT int SpmiInit(int TimeOut)
 		err = initialize();
 	spmi_leave(&st);
 	return err;
-}
-
-/*
- * The file must be writable, or it is created. An existing one is not opened: closing it
- * would drop locks that the program may hold on it.
- */
-static int check_file(const char *name)
-{
-	char what[160];
-	struct stat st;
-	int fd, err = 0;
-
-	if (!name || !*name)
-		return spmi_fail(SiBadArgument, "no file name");
-	if (faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0) {
-		if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-			err = EISDIR;
-	} else if (errno != ENOENT) {
-		err = errno;
-	} else {
-		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-		if (fd >= 0)
-			close(fd);
-		else if (errno != EEXIST)
-			err = errno;
-	}
-	if (!err)
-		return 0;
-	snprintf(what, sizeof(what), "file %s", name);
-	return spmi_fail_errno(what, err);
-}
-
-static int check_request(const struct request *r, int fixed_count, int inst_count)
-{
-	if (fixed_count < 0 || inst_count < 0 || (fixed_count && !r->fixed) || (inst_count && !r->inst))
-		return spmi_fail(SiBadArgument, "%d fixed and %d volatile contexts: no such tables",
-				 fixed_count, inst_count);
-	if (!fixed_count && !inst_count)
-		return spmi_fail(SiBadArgument, "no contexts");
-	if (fixed_count && inst_count && r->fixed == r->inst)
-		return spmi_fail(SiBadArgument, "one table for fixed and volatile contexts");
-	return check_file(r->file);
 }
 
 static void supplier_reset(struct supplier *s)
@@ -145,7 +100,7 @@ static int register_supplier(const struct request *r, int fixed_count, int inst_
 
 	if (spmi_state.registered)
 		return spmi_fail(SiDuplicate, "this program is a supplier already");
-	if ((err = check_request(r, fixed_count, inst_count)) || (err = initialize()))
+	if ((err = request_check(r, fixed_count, inst_count)) || (err = initialize()))
 		return err;
 	supplier_reset(s);
 	err = build(s, r);
@@ -274,7 +229,7 @@ EXPORT void SpmiExit(void)
 	if (locked)
 		spmi_leave(&st);
 	else
-		errno = st.err;
+		spmi_leave_unlocked(&st);
 }
 
 /* In a child: the parent's descriptors are closed and its memory is left alone. */
@@ -285,6 +240,7 @@ void state_after_fork(void)
 		arena_free(&spmi_state.supplier.arena);
 	}
 	supplier_reset(&spmi_state.supplier);
+	segment_disown();
 	spmi_state.registered = spmi_state.initialized = false;
 	spmi_state.pid = 0;
 }
@@ -297,10 +253,12 @@ __attribute__((destructor)) static void at_end(void)
 {
 	struct supplier *s = &spmi_state.supplier;
 
-	if (!own() || !spmi_state.registered)
+	if (!own())
 		return;
-	segment_withdraw(&s->segment, &s->place);
-	close_all(s);
-	segment_trim(&s->segment);
-	spmi_state.registered = false;
+	if (spmi_state.registered) {
+		segment_withdraw(&s->segment, &s->place);
+		close_all(s);
+		spmi_state.registered = false;
+	}
+	segment_trim();
 }

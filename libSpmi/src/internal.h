@@ -25,14 +25,17 @@ int spmi_error_code(int err);
 
 /*
  * lock.c: one lock for the library. spmi_enter returns 0 or, with the error set,
- * SiLocked; the program's errno is kept.
+ * SiLocked; the program's errno is kept. A thread is not cancelled while it is inside: it
+ * would keep the lock.
  */
 struct entry_state {
 	int err;
+	int cancel;
 };
 int spmi_enter(struct entry_state *st);
 void spmi_leave(struct entry_state *st);
 bool spmi_enter_to_exit(struct entry_state *st);
+void spmi_leave_unlocked(struct entry_state *st);
 
 /* arena.c: memory that is zeroed, never moves, and is given back all at once. */
 struct arena {
@@ -87,6 +90,7 @@ struct held { /* a descriptor, and how to know it again */
 
 struct place {
 	struct held dir, claims, file;
+	uid_t uid;      /* whose claims these are; the process may become another user */
 	char name[96]; /* of the segment within the directory */
 };
 int hold(struct held *h, int fd);
@@ -122,7 +126,9 @@ void segment_guard(struct segment *s);
 int segment_publish(struct segment *s, struct place *p);
 void segment_withdraw(const struct segment *s, const struct place *p);
 void segment_detach(struct segment *s);
-void segment_trim(struct segment *s);
+void segment_trim(void);
+void segment_disown(void);
+char *segment_range(uint64_t *end);
 uint64_t page_size(void);
 int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off);
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot);
@@ -180,6 +186,9 @@ struct request {
 	bool time64; /* the program's struct timeval is wider than ours */
 };
 
+/* request.c: its arguments, and its file. */
+int request_check(const struct request *r, int fixed_count, int inst_count);
+
 /* tables.c: the program's tables, checked and entered. Fills in all but offsets. */
 int tables_check(struct supplier *s, const struct request *r);
 int tables_parents(struct supplier *s);
@@ -193,6 +202,13 @@ uint64_t share_size(void);
 SpmiShare *share_write(const struct supplier *s, const struct request *r);
 uint64_t share64_size(void);
 SpmiShare *share64_write(const struct supplier *s, const struct request *r);
+
+/* update.c: updates of several values. */
+struct area_head { /* before each data area */
+	seg_i64 to_word; /* from the area */
+	uint32_t words;
+};
+void update_head(char *base, uint64_t data_off, uint64_t word_off, uint32_t words);
 
 /* contexts.c: those that come and go. */
 char *context_add(struct supplier *s, uint32_t ix, const char *path, const char *descr, uint32_t asn);

@@ -13,7 +13,7 @@
 #define SEG_MAGIC "RTDDSEG1"
 #define SEG_ORDER 0x01020304u
 #define SEG_MAJOR 1
-#define SEG_MINOR 0
+#define SEG_MINOR 1
 #define SEG_LANGUAGE_C 1
 #define SEG_RECENT 32u
 #define SEG_BLOCKS 20
@@ -59,7 +59,8 @@ struct seg_header {
 	uint32_t language;
 	char name[64];
 	uint32_t recent[SEG_RECENT]; /* atomic: of change n, at n modulo the length, slot + 1 */
-	char rest[24];
+	uint32_t updates; /* atomic: 1 before the first update */
+	char rest[20];
 };
 
 struct seg_stat {

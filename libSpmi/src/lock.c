@@ -58,15 +58,29 @@ static bool lock(void)
 	return false;
 }
 
+static void begin(struct entry_state *st)
+{
+	st->err = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &st->cancel);
+}
+
+static void end(const struct entry_state *st)
+{
+	pthread_setcancelstate(st->cancel, NULL);
+	errno = st->err;
+}
+
 /* A child must not get the lock from a thread that it does not have. */
 static bool fork_locked;
 
 static void before_fork(void)
 {
-	bool got = lock();
+	struct entry_state st;
 
-	if (got)
+	begin(&st);
+	if (lock())
 		fork_locked = true;
+	end(&st);
 }
 
 static void after_fork_parent(void)
@@ -92,21 +106,23 @@ static void install(void)
 
 int spmi_enter(struct entry_state *st)
 {
-	st->err = errno;
+	begin(st);
 	pthread_once(&once, install);
 	if (lock()) {
+		if (spmi_state.pid && spmi_state.pid != getpid())
+			state_after_fork(); /* _Fork runs no handlers */
 		spmi_ok();
 		return 0;
 	}
 	spmi_fail(SiLocked, "another call of the SPMI is in progress");
-	errno = st->err;
+	end(st);
 	return SiLocked;
 }
 
 void spmi_leave(struct entry_state *st)
 {
 	unlock();
-	errno = st->err;
+	end(st);
 }
 
 /* Reports whether it got the lock; where not, only what needs none may be done. */
@@ -114,8 +130,13 @@ bool spmi_enter_to_exit(struct entry_state *st)
 {
 	bool got;
 
-	st->err = errno;
+	begin(st);
 	got = lock();
 	spmi_ok();
 	return got;
+}
+
+void spmi_leave_unlocked(struct entry_state *st)
+{
+	end(st);
 }

@@ -21,6 +21,8 @@ enum { MIB = 1 << 20, GRANULE = 16 << 10, DATA_REGION = 64 << 10 };
  * pointer after SpmiExit, and must hit nothing that matters. */
 static char *range;
 static uint64_t range_len;
+static uint64_t range_used; /* so far the program may have pointers into it */
+static uint64_t range_end;  /* so far its latest segment goes, or went */
 
 uint64_t page_size(void)
 {
@@ -52,9 +54,32 @@ static int map_file(struct segment *s, int fd)
 				break;
 	if (p == MAP_FAILED)
 		return spmi_fail_errno("segment: mapping", errno == EAGAIN ? ENOMEM : errno);
-	s->base = range = p;
+	s->base = p;
 	s->limit = range_len = len;
+	if (!range) /* else it is the same, and somebody may be looking at it */
+		range = p;
 	return 0;
+}
+
+static void set_end(struct segment *s, uint64_t end)
+{
+	s->end = end;
+	if (end > range_used)
+		range_used = end;
+	__atomic_store_n(&range_end, end, __ATOMIC_RELEASE);
+}
+
+/* Where the segment lies, or has lain, and how long it is. Needs no lock. */
+char *segment_range(uint64_t *end)
+{
+	*end = __atomic_load_n(&range_end, __ATOMIC_ACQUIRE);
+	return *end ? range : NULL;
+}
+
+/* In a child: what is in the range is the parent's. */
+void segment_disown(void)
+{
+	__atomic_store_n(&range_end, 0, __ATOMIC_RELAXED);
 }
 
 static int lock_for_life(int fd)
@@ -110,7 +135,7 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
 	if (ftruncate(p->file.fd, (off_t)end))
 		return spmi_fail_errno("segment", errno);
-	s->end = end;
+	set_end(s, end);
 	if (s->header)
 		store_u64(&s->header->size, end);
 	return 0;
@@ -142,7 +167,7 @@ void segment_guard(struct segment *s)
 	if (s->end + page_size() > s->limit)
 		return;
 	mprotect(s->base + s->end, (size_t)page_size(), PROT_NONE);
-	s->end += page_size();
+	set_end(s, s->end + page_size());
 }
 
 int segment_publish(struct segment *s, struct place *p)
@@ -184,14 +209,14 @@ void segment_detach(struct segment *s)
 }
 
 /* Gives back the addresses that the program never had pointers to. */
-void segment_trim(struct segment *s)
+void segment_trim(void)
 {
-	uint64_t used = round_up(s->end, page_size());
+	uint64_t used = round_up(range_used, page_size());
 
 	if (range && range_len > used)
 		munmap(range + used, (size_t)(range_len - used));
+	range_used = range_end = range_len = 0;
 	range = NULL;
-	range_len = 0;
 }
 
 static int new_region(struct segment *s, struct place *p, struct region *r, uint64_t len)
@@ -222,20 +247,20 @@ static int commit_region(struct segment *s, struct place *p, struct region *r, u
 	return err;
 }
 
-/* Finds room for a data area, which ends exactly at off + len. */
+/* Finds room for a data area, with a head before it. */
 int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off)
 {
 	struct region *r = &s->data;
 	int err = 0;
 
-	len = round_up(len ? len : 1, 8);
+	len = sizeof(struct area_head) + round_up(len ? len : 1, 8);
 	if (r->end - r->at < len)
 		err = new_region(s, p, r, len < DATA_REGION ? DATA_REGION : len);
 	if (!err)
 		err = commit_region(s, p, r, r->at + len);
 	if (err)
 		return err;
-	*off = r->at;
+	*off = r->at + sizeof(struct area_head);
 	r->at += len;
 	return 0;
 }

@@ -52,7 +52,7 @@ static int check_stat(const struct SpmiRawStat *r, struct raw *raw)
 	return check_stat_numbers(r, raw->name);
 }
 
-/* Enters a statistic; its name and number are unique within its record. */
+/* Enters a statistic; its name, and its number if it has one, are unique within its record. */
 static int enter_stat(struct supplier *s, uint32_t record, struct raw *raw)
 {
 	struct key *k = &raw->by_name.key, *n = &raw->by_asn.key;
@@ -65,11 +65,12 @@ static int enter_stat(struct supplier *s, uint32_t record, struct raw *raw)
 	n->number = (uint64_t)record << 16 | raw->asn;
 	if (table_find(&s->table, k))
 		return spmi_fail(SiDuplicate, "statistic %s appears twice in one context", raw->name);
-	if (table_find(&s->table, n))
+	if (raw->asn && table_find(&s->table, n))
 		return spmi_fail(SiDuplicate, "statistic %s: ASN.1 number %u appears twice in one context",
 				 raw->name, raw->asn);
 	table_add(&s->table, &raw->by_name, raw);
-	table_add(&s->table, &raw->by_asn, raw);
+	if (raw->asn)
+		table_add(&s->table, &raw->by_asn, raw);
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static int make_room(struct supplier *s, const struct request *r)
 	uint32_t n = r->fixed_count + r->inst_count, i;
 	uint64_t stats = 0;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && n <= MAX_CONTEXTS; i++) {
 		const cx_create *c = i < r->fixed_count ? &r->fixed[i] : &r->inst[i - r->fixed_count];
 
 		if (c->num_stats > 0)

@@ -111,6 +111,7 @@ int main(void)
 	tell(c.to, 'c');
 	CHECK(hear(c.from) == 'e');
 	CHECK(v.h->size == size && v.h->slots_count == MANY && v.h->changes == changes + 2 * MANY);
+	CHECK(v.h->updates == 0);
 	tell(c.to, 'q');
 	CHECK(reap(c) == 0);
 	return done();

@@ -7,8 +7,20 @@
 int SpmiErrno;
 char SpmiErrmsg[256];
 
+/* Address space in use, in bytes. */
+static uint64_t space(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	CHECK(f && fscanf(f, "%llu", &pages) == 1);
+	fclose(f);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 int main(int argc, char **argv)
 {
+	uint64_t before = space();
 	int i;
 
 	CHECK(argc == 2);
@@ -34,5 +46,7 @@ int main(int argc, char **argv)
 		CHECK(count_files("", NULL) == 0);
 		((struct dat *)share->SiShArea)->a = 1; /* a thread that has not noticed */
 	}
+	/* What is reserved for a segment to grow in is 64 MiB at the least. */
+	CHECK(space() < before + (64 << 20));
 	return done();
 }

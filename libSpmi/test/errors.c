@@ -83,6 +83,10 @@ static void hierarchy(void)
 	SpmiExit();
 	t[2].asnno = 1;
 	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate);
+	t[1].asnno = t[2].asnno = 0; /* none */
+	CHECK(init(t, 3, NULL, 0));
+	SpmiExit();
+	t[1].asnno = 1;
 	t[2] = t[1];
 	t[2].asnno = 2;
 	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate);
@@ -116,6 +120,9 @@ static void statistics(void)
 	} while (0)
 	REFUSED(strcpy(s[1].name, "gadgets"), SiDuplicate);
 	REFUSED(s[1].asnno = 1, SiDuplicate);
+	memcpy(s, pu_stats, sizeof(s));
+	s[0].asnno = s[1].asnno = 0; /* none */
+	CHECK(accepts("DDS/V/A", s, 2));
 	REFUSED(s[0].name[0] = 0, SiBadArgument);
 	REFUSED(memset(s[0].name, 'x', 32), SiBadArgument);
 	REFUSED(s[0].name[2] = '/', SiBadArgument);

@@ -37,6 +37,22 @@ static void rival(int from, int to)
 	tell(to, guide_init() ? 'y' : 'd');
 }
 
+/* A child that no handler of pthread_atfork has seen. */
+static void bare(void)
+{
+	int status;
+	pid_t pid = _Fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		CHECK_ERR(!SpmiDdsAddCx(0, "DDS/IBM/Moretest/B2", "x", 2), SiNotInit);
+		CHECK_ERR((SpmiExit(), 1), SiNotInit);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(count_files(".dds", NULL) == 1);
+}
+
 static char run(void (*f)(int, int))
 {
 	struct child c = spawn(f);
@@ -67,6 +83,7 @@ int main(void)
 
 	make_dir();
 	CHECK((share = guide_init()) && (bingo = SpmiDdsAddCx(0, "DDS/IBM/Moretest/Bingo", "x", 1)));
+	bare();
 	CHECK(run(orphan) == 'y');
 	CHECK(run(forget) == 'y');
 	CHECK(run(rival) == 'd');

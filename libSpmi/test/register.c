@@ -45,7 +45,7 @@ static void check_header(struct view *v, pid_t pid)
 	struct seg_header *h = v->h;
 
 	CHECK(memcmp(h->magic, "RTDDSEG1", 8) == 0);
-	CHECK(h->order == 0x01020304 && h->major == 1 && h->minor == 0 && h->header_len == 512);
+	CHECK(h->order == 0x01020304 && h->major == 1 && h->minor == 1 && h->header_len == 512);
 	CHECK(h->word == sizeof(void *) && h->size <= v->len && h->state == SEG_READY);
 	CHECK(h->pid == (uint32_t)pid && h->pidns && h->start && h->uid == geteuid());
 	CHECK(h->stats_count == 6 && h->stat_len == 256);

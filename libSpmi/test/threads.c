@@ -1,5 +1,6 @@
 /* Threads that add and delete at the same time. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "helpers.h"
 
@@ -26,6 +27,35 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* Its calls open files, where a thread would be cancelled. */
+static void *cancelled(void *arg)
+{
+	for (;;) {
+		char *area = SpmiDdsAddCx(0, "DDS/IBM/Cancelled", "x", 9);
+
+		CHECK(area && SpmiDdsDelCx(area) == 0);
+		__atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+/* A thread that is cancelled leaves neither the lock nor half a context behind. */
+static void cancel(void)
+{
+	int i, going;
+	pthread_t t;
+
+	for (i = 0; i < 100; i++) {
+		going = 0;
+		CHECK(pthread_create(&t, NULL, cancelled, &going) == 0);
+		while (!__atomic_load_n(&going, __ATOMIC_ACQUIRE))
+			sched_yield();
+		CHECK(pthread_cancel(t) == 0 && pthread_join(t, NULL) == 0);
+		CHECK(SpmiInit(0) == 0);
+	}
+}
+
 int main(void)
 {
 	pthread_t t[THREADS];
@@ -41,6 +71,7 @@ int main(void)
 	v = view_segment();
 	CHECK(v.h->slots_count <= THREADS * EACH);
 	CHECK(v.h->changes == 2u * THREADS * ROUNDS * EACH);
+	cancel();
 	SpmiExit();
 	CHECK(v.h->state == SEG_ENDED);
 	return done();

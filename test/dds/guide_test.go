@@ -112,18 +112,7 @@ func TestRestarts(t *testing.T) {
 	if got := numbers(); got != want {
 		t.Errorf("after the supplier's restart %s, before %s", got, want)
 	}
-	old := p.AgentPID(program(t))
-	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	pcptest.Eventually(t, "pmcd has started the agent again", func() error {
-		p.Try("pminfo", "-h", "local:", "-f", "rtime.dds.agent.suppliers")
-		if pids := p.AgentPIDs(program(t)); len(pids) != 1 || pids[0] == old {
-			p.HangUp()
-			return fmt.Errorf("processes %v", pids)
-		}
-		return nil
-	})
+	restart(t, p)
 	is(t, p, "dds.IBM.Moretest.problems", "Bingo", "7")
 	if got := numbers(); got != want {
 		t.Errorf("after the agent's restart %s, before %s", got, want)
@@ -177,7 +166,7 @@ func TestBingo(t *testing.T) {
 	if code := logger.Wait(); code != 0 {
 		t.Errorf("pmlogger: exit status %d: %s", code, logger.Output())
 	}
-	val.Signal(syscall.SIGINT)
+	val.Signal(syscall.SIGTERM) // SIGINT is ignored by what a shell has put in the background
 	val.Wait()
 	p.Run("pmlogcheck", archive)
 	dump := p.Run("pmdumplog", "-a", archive)

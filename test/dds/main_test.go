@@ -81,6 +81,11 @@ func supply(dir string) {
 	g, err := open(dir)
 	fmt.Println(err)
 	if err != nil {
+		// With the race detector a program takes a second to exit, in which a supplier
+		// tries again.
+		if g != nil {
+			_ = g.supplier.Close()
+		}
 		return
 	}
 	there := make(map[string]*spmi.Context)
@@ -106,14 +111,21 @@ func supply(dir string) {
 
 // supplier is a supplier as a process.
 type supplier struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  *os.File
-	out *bufio.Scanner
+	t    *testing.T
+	path string // of a rogue's segment
+	cmd  *exec.Cmd
+	in   *os.File
+	out  *bufio.Scanner
 }
 
-// supply starts a supplier, as another user unless uid is 0.
+// startSupplier starts a supplier, as another user unless uid is 0.
 func startSupplier(t *testing.T, p *pcptest.PCP, uid int) *supplier {
+	t.Helper()
+	return startSupplierIn(t, p, uid, p.Path("run/dds"))
+}
+
+// startSupplierIn starts one whose segment is in another folder.
+func startSupplierIn(t *testing.T, p *pcptest.PCP, uid int, dir string) *supplier {
 	t.Helper()
 	s := &supplier{t: t}
 	exe := p.Path("supplier")
@@ -121,7 +133,7 @@ func startSupplier(t *testing.T, p *pcptest.PCP, uid int) *supplier {
 		t.Fatal(err)
 	}
 	s.cmd = exec.Command(exe)
-	s.cmd.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+p.Path("run/dds"))
+	s.cmd.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+dir)
 	if uid != 0 {
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}

@@ -140,7 +140,7 @@ func TestPmrep(t *testing.T) {
 // TestPmieconf has pmieconf write rules, and pmie find a host down, slow and lossy.
 func TestPmieconf(t *testing.T) {
 	t.Parallel()
-	p := rtlan(t, "interval 0.2\nmaxrate 100\ntimeout 0.2\nwindow 60\nhost 127.0.0.1 ::1\n")
+	p := rtlan(t, "interval 0.2\nmaxrate 100\ntimeout 5\nwindow 60\nhost 127.0.0.1 ::1\n")
 	waitFor(t, p, "rtime.lan.up", "127.0.0.1", "1")
 	waitFor(t, p, "rtime.lan.up", "::1", "1")
 	pmie := p.Spawn("pmie", "-f", "-h", "local:", "-c", rules(t, p))

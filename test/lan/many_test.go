@@ -1,6 +1,7 @@
 package lan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -71,7 +72,10 @@ func TestManyHosts(t *testing.T) {
 	p.WriteFile("hosts", strings.Join(lines, "\n")+"\n")
 	signal(p, t, syscall.SIGKILL)
 	pcptest.Eventually(t, "pmcd has started the agent again", func() error {
-		_, err := p.TryValues("rtime.lan.requests")
+		v, err := p.TryValues("rtime.lan.requests")
+		if err == nil && len(v) == 0 {
+			err = errors.New("no values")
+		}
 		return err
 	})
 	if now := p.IDs("rtime.lan.requests"); !maps.Equal(now, ids) {

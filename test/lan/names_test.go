@@ -97,7 +97,7 @@ func TestSlowNameServer(t *testing.T) {
 		return nil
 	})
 	answered(p, t, "slow.test")
-	if got := lookup(p, t, true, "local:", "unknown.test"); got != errInst {
+	if got := settled(p, t, "unknown.test"); got != errInst {
 		t.Errorf("look-up of an unknown name: %d, want %d", got, errInst)
 	}
 }

@@ -1,6 +1,7 @@
 package lan
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -90,7 +91,7 @@ func privileges(t *testing.T, p *pcptest.PCP, caps uint64) {
 	}
 	for _, task := range tasks {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()))
-		if os.IsNotExist(err) {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // the thread has ended
 		}
 		if err != nil {

@@ -13,7 +13,7 @@ func TestPmie(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, o pcptest.Options) {
 		o.Namespace = true
-		p := start(t, o, "interval 0.2\nmaxrate 200\ntimeout 0.3\nhost 127.0.0.1 ::1\n")
+		p := start(t, o, "interval 0.2\nmaxrate 200\ntimeout 5\nhost 127.0.0.1 ::1\n")
 		answered(p, t, "127.0.0.1", "::1")
 		rules := p.WriteFile("rules", "some_inst (rtime.lan.up == 0) -> print \" %i: down\";\n"+
 			"some_inst (rtime.lan.up == 1) -> print \" %i: up\";\n")

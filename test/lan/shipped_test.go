@@ -92,7 +92,7 @@ func TestShippedPmieconf(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	o.Namespace = true
-	p := start(t, o, "interval 0.2\nmaxrate 200\ntimeout 0.3\nwindow 3600\nhost 127.0.0.1 ::1\n")
+	p := start(t, o, "interval 0.2\nmaxrate 200\ntimeout 5\nwindow 3600\nhost 127.0.0.1 ::1\n")
 	answered(p, t, "127.0.0.1", "::1")
 	rules, conf := p.Path("rules"), p.Path("pmie.config")
 	for path, at := range map[string]string{"/var/lib/pcp/config/pmieconf/global": "global", shipped(t, "pmieconf", "rtime"): "rtime"} {

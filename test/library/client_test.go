@@ -32,7 +32,7 @@ func dial(socket string) (*client, error) {
 		return nil, err
 	}
 	c := &client{conn}
-	if err := conn.SetDeadline(time.Now().Add(pcptest.Deadline)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * pcptest.Deadline)); err != nil {
 		return nil, err
 	}
 	if _, _, err := c.read(); err != nil { // pmcd speaks first

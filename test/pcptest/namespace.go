@@ -1,6 +1,7 @@
 package pcptest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,6 +27,9 @@ func (p *PCP) etc(name, text string) {
 	defer etcMu.Unlock()
 	dir := filepath.Join(etcNetns, p.namespace)
 	err := os.MkdirAll(dir, 0o755)
+	for errors.Is(err, os.ErrNotExist) { // the tests of another package have removed the folder above
+		err = os.MkdirAll(dir, 0o755)
+	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
 	}

@@ -75,7 +75,7 @@ func New(t testing.TB, o Options) *PCP {
 	if os.Geteuid() != 0 {
 		t.Fatal("tests against a real pmcd have to be run by root")
 	}
-	p := &PCP{t: t, opts: o, port: freePort(t)}
+	p := &PCP{t: t, opts: o, port: FreePort(t)}
 	p.makeDirs()
 	t.Cleanup(p.close)
 	p.writeConf()
@@ -269,6 +269,10 @@ func (p *PCP) runPlain(name string, args ...string) {
 	}
 }
 
+// patience is how long PCP's programs wait for each other, in seconds. By default
+// pmcd gives an agent up after 5, which a machine that is busy may need.
+const patience = "60"
+
 // Env is the environment of PCP's programs: the test's own, without what speaks of
 // another PCP.
 func (p *PCP) Env() []string {
@@ -281,5 +285,6 @@ func (p *PCP) Env() []string {
 	return append(env, "PATH=/usr/lib/pcp/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC",
 		"PCP_CONF="+p.Path("pcp.conf"), "PCP_VAR_DIR="+p.Path("var"), "PCP_TMP_DIR="+p.Path("tmp"),
 		"PCP_RUN_DIR="+p.Path("run"), "PCP_LOG_DIR="+p.Path("log"),
-		"PMCD_SOCKET="+p.Socket(), "PMCD_PORT="+strconv.Itoa(p.port))
+		"PMCD_SOCKET="+p.Socket(), "PMCD_PORT="+strconv.Itoa(p.port),
+		"PMCD_CONNECT_TIMEOUT="+patience, "PMCD_REQUEST_TIMEOUT="+patience)
 }

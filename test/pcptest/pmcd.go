@@ -1,7 +1,9 @@
 package pcptest
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,26 +14,42 @@ import (
 	"testing"
 )
 
-// freePort finds a TCP port that nobody uses at present.
-func freePort(t testing.TB) int {
+// FreePort finds a TCP port of the loopback addresses that nobody uses, and keeps it
+// from other tests until the test ends. It is below those that the kernel gives to
+// whoever asks for any.
+func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := 10000 + rand.IntN(20000)
+		mark, err := net.Listen("unix", fmt.Sprintf("@pcptest-port-%d", port))
+		if err != nil {
+			continue // another test has it
+		}
+		if free("127.0.0.1", port) && free("::1", port) {
+			t.Cleanup(func() { mark.Close() })
+			return port
+		}
+		mark.Close()
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port")
+	return 0
 }
 
-// FreePort finds a TCP port of 127.0.0.1 that nobody uses at present.
-func FreePort(t testing.TB) int { return freePort(t) }
+// free reports whether nobody listens on a port of a host, or the host is not there.
+func free(host string, port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err == nil {
+		l.Close()
+	}
+	return err == nil || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
+}
 
 // StartPmcd starts pmcd and waits until it serves clients. One goroutine at a time
 // may start and stop pmcd.
 func (p *PCP) StartPmcd() {
 	p.t.Helper()
 	args := []string{p.privatePmcd(), "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.Socket(),
-		"-c", p.Path("pmcd.conf"), "-l", p.Path("log/pmcd.log"), "-x", p.Path("log/fatal"), "-H", "pcptest"}
+		"-c", p.Path("pmcd.conf"), "-l", p.Path("log/pmcd.log"), "-x", p.Path("log/fatal"), "-H", "pcptest", "-t", patience, "-q", patience}
 	root := "0"
 	if p.opts.Root {
 		root = "1"
@@ -40,6 +58,10 @@ func (p *PCP) StartPmcd() {
 	}
 	env := slices.DeleteFunc(p.Env(), func(e string) bool { return strings.HasPrefix(e, "PMCD_PORT=") })
 	env = append(env, "PMCD_ROOT_AGENT="+root, "PMCD_RESTART_AGENTS=1")
+	// What a pmcd before this one has left must not be taken for the new one's.
+	if err := os.RemoveAll(p.Path("run/pmcd.pid")); err != nil {
+		p.t.Fatal(err)
+	}
 	started := p.spawn(env, p.Path("log"), p.inNamespace(append(args, p.opts.Args...))...)
 	if p.opts.Root {
 		p.daemon(started)

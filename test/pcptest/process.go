@@ -14,7 +14,7 @@ import (
 )
 
 // Deadline is how long to wait for anything that has to happen.
-const Deadline = 60 * time.Second
+const Deadline = 2 * time.Minute
 
 const poll = 50 * time.Millisecond
 
@@ -85,7 +85,7 @@ func (p *PCP) spawn(env []string, dir string, args ...string) *Process {
 	q.cmd = exec.Command(args[0], args[1:]...)
 	q.cmd.Env, q.cmd.Dir, q.cmd.Stdout, q.cmd.Stderr = env, dir, q, q
 	// Agents that a daemon starts inherit its output; do not wait for their end.
-	q.cmd.WaitDelay = time.Second
+	q.cmd.WaitDelay = 2 * time.Second
 	if err := q.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -103,13 +103,24 @@ func (p *PCP) spawn(env []string, dir string, args ...string) *Process {
 func (p *PCP) adopt(pid int, name string) *Process {
 	q := &Process{PID: pid, name: name, t: p.t, done: make(chan struct{})}
 	go func() {
-		for syscall.Kill(pid, 0) == nil {
+		for there(pid) {
 			time.Sleep(poll)
 		}
 		close(q.done)
 	}()
 	p.keep(q)
 	return q
+}
+
+// there reports whether a process has not ended yet. One that has stays in the table
+// until its parent asks for its status.
+func there(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(text), ") ") // after the name
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 func (p *PCP) keep(q *Process) {
@@ -138,13 +149,26 @@ func (q *Process) Signal(s syscall.Signal) {
 // Wait waits for the end of the process and returns its exit status.
 func (q *Process) Wait() int {
 	q.t.Helper()
+	if q.ends() {
+		return q.code
+	}
+	q.t.Errorf("%s does not end", q.name)
+	_ = syscall.Kill(q.PID, syscall.SIGKILL)
+	if q.ends() {
+		return q.code
+	}
+	return -1
+}
+
+// ends waits for the end of the process, after which code holds, and reports whether it
+// came in time.
+func (q *Process) ends() bool {
 	select {
 	case <-q.done:
+		return true
 	case <-time.After(Deadline):
-		q.t.Errorf("%s does not end", q.name)
-		_ = syscall.Kill(q.PID, syscall.SIGKILL)
+		return false
 	}
-	return q.code
 }
 
 // Result is what became of a program.
@@ -188,7 +212,7 @@ func (p *PCP) TryIn(who *syscall.Credential, input, name string, args ...string)
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr, c.Env, c.Dir = strings.NewReader(input), &out, &errs, p.Env(), p.Dir
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: who}
-	c.WaitDelay = time.Second
+	c.WaitDelay = Deadline
 	if err := c.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -2,6 +2,8 @@
  * What a program pays that supplies by MMV, in nanoseconds, one figure a line:
  *	mmv inc		a plain store, a plain addition, mmv_inc, mmv_inc_value
  *	mmv rewrite N R	writing a file of N instances and 2 metrics, R times
+ *	mmv turn N	for each line that comes in: writing a file of N + 1 instances
+ *			if there was one of N, and of N if there was one of N + 1
  * The file goes to $PCP_TMP_DIR/mmv. Declared here is what libpcp_mmv exports, so that
  * its header need not be installed.
  */
@@ -35,12 +37,18 @@ pmAtomValue *mmv_lookup_value_desc(void *, const char *, const char *);
 void mmv_inc(void *, pmAtomValue *);
 void mmv_inc_value(void *, pmAtomValue *, double);
 
-static double now(void)
+static double by(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* Processor time, whatever else the machine does. */
+static double now(void)
+{
+	return by(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void die(const char *what)
@@ -120,12 +128,31 @@ static void rewrite(int instances, int rounds)
 	printf("%.0f\n", (now() - t) / rounds);
 }
 
+/* At first there is a file of N instances. */
+static void turn(int instances)
+{
+	struct instance *all = name(instances + 1);
+	void *map = start(instances, all);
+	char line[8];
+
+	for (int more = 1; puts(""), fflush(stdout), fgets(line, sizeof line, stdin); more = !more) {
+		double t = by(CLOCK_MONOTONIC);
+
+		mmv_stats_stop("rtimebench", map);
+		map = start(instances + more, all);
+		printf("%.0f", by(CLOCK_MONOTONIC) - t);
+	}
+	mmv_stats_stop("rtimebench", map);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "inc") == 0)
 		inc();
 	else if (argc == 4 && strcmp(argv[1], "rewrite") == 0)
 		rewrite(atoi(argv[2]), atoi(argv[3]));
+	else if (argc == 3 && strcmp(argv[1], "turn") == 0)
+		turn(atoi(argv[2]));
 	else
 		return 2;
 	return 0;

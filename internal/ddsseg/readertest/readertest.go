@@ -289,6 +289,9 @@ func (s *Segment) check(err error) {
 	}
 }
 
+// Path returns the path of a segment that is published.
+func (s *Segment) Path() string { return s.path }
+
 // Die does what the kernel does when the supplier is killed: the file stays, unlocked.
 func (s *Segment) Die() { s.file.Close() }
 

@@ -221,8 +221,9 @@ struct SpmiHotVals {
 
 /*
  * A statistic. Names must be unique among the statistics and subcontexts of a context,
- * ASN.1 numbers too. size, offset and type say where the value lies in the data area:
- * write SZ_OFF(structure, field, type) for the three. get_fun is not used.
+ * ASN.1 numbers too, but for 0, which is none. size, offset and type say where the value
+ * lies in the data area: write SZ_OFF(structure, field, type) for the three. get_fun is
+ * not used.
  */
 struct SpmiRawStat {
 	char name[SI_MAXNAME];         /* short name, at most 31 bytes, without '/' */
@@ -231,7 +232,7 @@ struct SpmiRawStat {
 	long max;                      /* default high scale value */
 	enum ValType value_type;       /* counter or level */
 	enum DataType data_type;       /* format presented to consumers */
-	unsigned short asnno;          /* ASN.1 number */
+	unsigned short asnno;          /* ASN.1 number, 0 for none */
 	unsigned short size;           /* size of the field in bytes */
 	int offset;                    /* offset of the field in the data area */
 	enum DataType type;            /* format of the field */
@@ -246,7 +247,7 @@ struct SpmiRawStat {
 typedef struct {
 	char path[SI_MAXLNAME];  /* full path, at most 63 bytes, without leading '/' */
 	char descr[SI_MAXLNAME]; /* at most 63 bytes */
-	unsigned short asnno;    /* ASN.1 number, unique among its parent's */
+	unsigned short asnno;    /* ASN.1 number, unique among its parent's, or 0 for none */
 	unsigned short datasize;
 	const struct SpmiRawStat *stats;
 	int num_stats;
@@ -355,6 +356,17 @@ extern char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno
 /* Deletes the context with that data area. Returns 0 or an error code. */
 extern int SpmiDdsDelCx(char *Area);
 #endif
+
+/*
+ * Ours, not the guide's: between SpmiDdsUpdateBegin and SpmiDdsUpdateEnd several values
+ * of a context change as one. Readers see all of the update or none of it, for each
+ * context in the data area. Area is what SpmiDdsAddCx returned, or SiShArea, which
+ * stands for all fixed contexts. Both return 0 or an error code, and leave SpmiErrno and
+ * SpmiErrmsg alone. See SpmiDdsUpdateBegin(3).
+ */
+#define SPMI_DDS_UPDATE 1
+extern int SpmiDdsUpdateBegin(char *Area);
+extern int SpmiDdsUpdateEnd(char *Area);
 
 #ifdef __cplusplus
 }

@@ -22,10 +22,11 @@ func (a *Agent) watch() {
 	}
 	names, err := a.dir.Events()
 	if len(names) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			a.visit(name)
+		list := slices.Collect(maps.Keys(names))
+		a.dir.ByAge(list)
+		for _, name := range list {
+			a.visit(name, false)
 		}
-		a.welcome()
 	}
 	switch {
 	case errors.Is(err, segdir.ErrGone):
@@ -53,40 +54,51 @@ func (a *Agent) openDir() bool {
 		}
 		return false
 	}
+	if a.dirError != "" {
+		a.server.Logf("%s is there", a.dirPath)
+	}
 	a.dir, a.dirError, a.listAt = d, "", time.Time{}
 	return true
 }
 
+// list looks at all files. The oldest come first, so that of several suppliers of one
+// path the same one has it after a restart of the agent.
 func (a *Agent) list() {
-	names, err := a.dir.List()
+	a.mend()
+	names, others, err := a.dir.List()
 	if err != nil {
 		a.complain("%v", err)
 		return
 	}
-	slices.Sort(names)
-	known := make(map[string]string)
+	a.dir.ByAge(names)
+	known := make(map[string]refusal)
 	for _, name := range names {
-		if why := a.refused[name]; why != "" {
-			known[name] = why
+		if r, ok := a.refused[name]; ok {
+			known[name] = r
 		}
 	}
 	a.refused = known
 	for _, name := range names {
 		if a.suppliers[name] == nil {
-			a.visit(name)
+			a.visit(name, true)
 		}
 	}
-	a.welcome()
+	a.findStrays(names, others)
 }
 
-// visit looks at a file that something has happened to.
-func (a *Agent) visit(name string) {
+// visit looks at a file that something has happened to. One that was refused is refused
+// without another look while it is as it was, unless again is true: closing it after the
+// look makes something happen to it once more.
+func (a *Agent) visit(name string, again bool) {
 	s := a.suppliers[name]
 	if s != nil && a.check(s, a.now()) {
 		if s.r.Is(a.dir.Path(name)) {
 			return
 		}
 		a.vanish(s, stateEnded, nil)
+	}
+	if r, ok := a.refused[name]; ok && !again && r.mark == a.dir.Mark(name) {
+		return
 	}
 	a.admit(name)
 }
@@ -107,6 +119,7 @@ func (a *Agent) admit(file string) {
 		a.refuse(file, err)
 		return
 	}
+	delete(a.refused, file)
 	a.suppliers[file] = s
 	a.order = append(a.order, s)
 	u.suppliers++
@@ -118,12 +131,21 @@ func (a *Agent) admit(file string) {
 	a.fresh = append(a.fresh, s)
 }
 
+// welcomeAtOnce bounds how many metrics and contexts of suppliers that came together are
+// taken in before a request is answered, for which pmcd waits five seconds; the last of
+// the suppliers is taken in whole. The others have their turn with the next request, or
+// within a second.
+const welcomeAtOnce = 20000
+
 // welcome takes in what the suppliers have that were opened. Those that came together
 // have been noted all of them by then, so that it does not matter in which order they
 // are dealt with whose volatile contexts are below fixed ones of others.
 func (a *Agent) welcome() {
-	for _, s := range a.fresh {
-		if s.gone {
+	size := func() int { return len(a.tree.used) + a.tree.exports }
+	for before := size(); len(a.fresh) > 0 && (a.trying || size()-before < a.atOnce); {
+		s := a.fresh[0]
+		a.fresh = a.fresh[1:]
+		if s.gone || s.stale || s.loaded {
 			continue
 		}
 		if err := s.load(); err != nil {
@@ -132,7 +154,9 @@ func (a *Agent) welcome() {
 		}
 		a.check(s, a.now())
 	}
-	a.fresh = a.fresh[:0]
+	if len(a.fresh) == 0 {
+		a.fresh = nil
+	}
 }
 
 // note tells the tree of the fixed contexts, and tells it that they are gone.
@@ -212,12 +236,23 @@ func (a *Agent) refuse(file string, err error) {
 	case errors.Is(err, ddsseg.ErrFormat), errors.Is(err, shm.ErrFault):
 		defer func(n uint64) { a.counts.damaged += a.counts.refused - n }(a.counts.refused)
 	}
-	if why := err.Error(); a.refused[file] != why && len(a.refused) < maxRefused {
-		a.refused[file] = why
+	why, old := err.Error(), a.refused[file].why
+	if old == "" && len(a.refused) >= maxRefused {
+		return
+	}
+	if old == wasOpen {
+		why = wasOpen
+	}
+	a.refused[file] = refusal{why, a.dir.Mark(file)}
+	if old != why {
 		a.counts.refused++
-		a.complain("refused: %s", why)
+		a.complain("refused: %v", err)
 	}
 }
 
 // maxRefused bounds how many refused segments are remembered, so as to be logged once.
 const maxRefused = 10000
+
+// wasOpen stands for why a segment is refused that was open and is damaged now, as has
+// been counted and logged already.
+const wasOpen = "damaged"

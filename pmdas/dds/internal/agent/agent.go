@@ -39,7 +39,9 @@ type Agent struct {
 	trying     bool // only looks: tells suppliers nothing, removes nothing
 	mute       bool // no MMV file
 	now        func() time.Time
-	warnings   []error // until there is a server with a log
+	every      time.Duration // between two looks at everything
+	atOnce     int           // see welcomeAtOnce
+	warnings   []error       // until there is a server with a log
 
 	server    *pmda.Server
 	dir       *segdir.Dir
@@ -51,9 +53,12 @@ type Agent struct {
 	turn      int
 	fresh     []*supplier // opened, and not yet taken in
 	users     map[uint32]*account
-	refused   map[string]string // files and why
+	mendError string
+	refused   map[string]refusal // by file name
+	strays    []string           // files to look at, see clean
 	rows      *pmda.InDom[*row]
 	tree      tree
+	keeper    keeper
 	demand    demand
 	counts    counts
 	quiet     quiet
@@ -68,9 +73,9 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now,
+	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: welcomeAtOnce,
 		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
-		refused: make(map[string]string)}
+		refused: make(map[string]refusal)}
 	a.rows = &pmda.InDom[*row]{
 		Serial: 0, Name: "suppliers", Keep: true,
 		OneLine: "dynamic data suppliers",
@@ -110,6 +115,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	if err := a.tree.open(); err != nil {
 		return err
 	}
+	a.keeper.open(a)
 	a.look()
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -133,6 +139,7 @@ func (a *Agent) close() {
 	if a.dir != nil {
 		a.dir.Close()
 	}
+	a.keeper.close(a)
 	a.tree.close()
 }
 
@@ -158,7 +165,7 @@ func (a *Agent) reload() error {
 	return nil
 }
 
-// tick looks at everything once a second, whether or not somebody asks.
+// tick looks at everything once in a while, whether or not somebody asks.
 func (a *Agent) tick(ctx context.Context) {
 	if !a.mute {
 		var err error
@@ -168,7 +175,7 @@ func (a *Agent) tick(ctx context.Context) {
 			defer a.health.Close()
 		}
 	}
-	ticker := time.NewTicker(time.Second)
+	ticker := time.NewTicker(a.every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -189,7 +196,11 @@ func (a *Agent) tick(ctx context.Context) {
 
 // second is done once a second, between two requests.
 func (a *Agent) second() {
+	if a.dir == nil {
+		a.mend()
+	}
 	a.look()
+	a.clean()
 	now := a.now()
 	a.demand.settle()
 	for _, s := range a.order {
@@ -198,6 +209,8 @@ func (a *Agent) second() {
 	a.sweep()
 	a.demand.publish(a, now)
 	a.tree.expire(now)
+	a.keeper.revive(a)
+	a.keeper.save(a)
 	a.expireRows(now)
 	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
 		a.tree.relabel, a.labelAt = false, now

@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
 )
 
-// lab is an agent with its directory, and a clock that the test moves.
+// lab is an agent with its directory, and a clock that only the test moves.
 type lab struct {
 	*pmdatest.Conn
 	t     *testing.T
@@ -44,7 +44,9 @@ func (l *lab) start(mend ...func(*Agent)) {
 	l.t.Helper()
 	a := newAgent()
 	a.dirPath, a.configFile, a.mute = l.dir, "", true
-	a.now = func() time.Time { return time.Now().Add(l.ahead) }
+	now := time.Now()
+	a.now = func() time.Time { return now.Add(l.ahead) }
+	a.every = time.Hour // second does it
 	for _, f := range mend {
 		f(a)
 	}

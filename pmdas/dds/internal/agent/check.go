@@ -40,6 +40,9 @@ func (a *Agent) check(s *supplier, now time.Time) bool {
 		return false
 	}
 	if err == nil {
+		err = s.r.Whole()
+	}
+	if err == nil {
 		err = s.checkStamp(now)
 	}
 	if err != nil {
@@ -79,6 +82,7 @@ func (s *supplier) checkStamp(now time.Time) error {
 func (s *supplier) retire(now time.Time) error {
 	s.stale = true
 	s.unload()
+	s.agent.demand.forget(s)
 	s.row.state = stateStale
 	s.row.reason = fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second))
 	s.agent.counts.stale++
@@ -120,6 +124,9 @@ func (a *Agent) vanish(s *supplier, state string, why error) {
 		a.remove(s.file)
 	case stateDamaged:
 		a.counts.damaged++
+		if a.dir != nil {
+			a.refused[s.file] = refusal{wasOpen, a.dir.Mark(s.file)}
+		}
 	}
 	if state != stateEnded {
 		a.complain("supplier %s: %s", s.row.title, s.row.why())

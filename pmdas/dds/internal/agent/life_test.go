@@ -11,7 +11,6 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/pcp-rtime/rtime/pdu"
 )
 
 // numbersOf returns what has to stay for ever: PMIDs, instance domains and instances.
@@ -78,7 +77,9 @@ func TestNumbersStay(t *testing.T) {
 	s.End()
 	o.End()
 	l.start()
-	l.names()
+	if got := l.numbersOf("dds.IBM.Test.gadgets"); !strings.HasPrefix(want, got) {
+		t.Errorf("without supplier %s, want\n%s", got, want)
+	}
 	again()
 }
 
@@ -264,149 +265,11 @@ func TestDamagedInFetch(t *testing.T) {
 		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
 		s.Truncate(0)
 		g := l.a.tree.groups["DDS/IBM/Test"]
-		if v, ok := g.columns[0].value(&l.a.tree, place{0, g.live}); ok {
+		g.collect(&l.a.tree, []place{g.live.at})
+		if v, ok := g.columns[0].value(&l.a.tree, g.live.at); ok {
 			t.Errorf("value %d of a file without content", v)
 		}
 	})
 	<-done
 	l.is("rtime.dds.supplier.state", title(t)+"=damaged")
-}
-
-// TestDemand: suppliers are told what clients ask for again and again, each at its own
-// interval, and that they have stopped.
-func TestDemand(t *testing.T) {
-	l := newLab(t)
-	s := supl(t)
-	for i := range uint32(3) {
-		s.Add(i, bingo, fmt.Sprintf("DDS/IBM/Moretest/i%d", i), "")
-	}
-	s.Publish(l.dir, -1)
-	told := func(values, ms uint32) {
-		t.Helper()
-		l.second()
-		v, i := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff)
-		if v != values || i != ms {
-			t.Errorf("told %d values at %d ms, want %d at %d", v, i, values, ms)
-		}
-	}
-	id := func(m string) pcp.PMID {
-		d, err := l.Desc(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d.PMID
-	}
-	gadgets, widgets, problems := id("dds.IBM.Test.gadgets"), id("dds.IBM.Test.widgets"), id("dds.IBM.Moretest.problems")
-	base := time.Now()
-	l.a.now = func() time.Time { return base.Add(l.ahead) }
-	told(0, 0)
-	fetch := func(slot int32, at time.Duration, ids ...pcp.PMID) {
-		l.Slot, l.ahead = slot, at
-		l.Fetch(ids...)
-	}
-	fetch(1, 0, gadgets, widgets)
-	told(0, 0) // once is not a subscription
-	fetch(1, 2*time.Second, gadgets, widgets)
-	told(2, 2000)
-	fetch(2, 3*time.Second, problems)
-	fetch(1, 4*time.Second, gadgets, widgets)
-	fetch(2, 4*time.Second, problems)
-	told(5, 1000)
-	fetch(2, 5*time.Second, problems)
-	fetch(1, 6*time.Second, gadgets, widgets)
-	told(5, 1000)
-	l.is("rtime.dds.supplier.subscribed", title(t)+"=5")
-	l.Gone(2)
-	l.Names("") // a request, so that the notice has been dealt with
-	told(2, 2000)
-	l.ahead += 7 * time.Second
-	s.Stamp(base.Add(l.ahead))
-	told(2, 2000)
-	l.ahead += 2 * time.Second
-	told(0, 0)
-	// One instance of three.
-	d, _ := l.Desc("dds.IBM.Moretest.problems")
-	inst, err := l.Lookup(d.InDom, "i1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Profile(pdu.InDomProfile{InDom: d.InDom, State: pdu.Exclude, List: []int32{inst}})
-	fetch(3, 20*time.Second, problems)
-	fetch(3, 20500*time.Millisecond, problems)
-	told(1, 500)
-}
-
-// TestLabelsChanged: clients are told, but not again and again.
-func TestLabelsChanged(t *testing.T) {
-	l := newLab(t)
-	s := supl(t)
-	s.Publish(l.dir, -1)
-	told := func(want bool) {
-		t.Helper()
-		l.second()
-		l.is("rtime.dds.agent.refused", "=0")
-		if got := l.State&pcp.StateLabels != 0; got != want {
-			t.Errorf("told of labels: %v", got)
-		}
-	}
-	told(true)
-	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
-	told(false)
-	l.ahead = 11 * time.Second
-	s.Stamp(time.Now())
-	told(true)
-	l.ahead = 22 * time.Second
-	told(false)
-}
-
-// TestLimits: what is beyond a user's limits is not exported, and the rest is.
-func TestLimits(t *testing.T) {
-	fixed := func(name string, stats int) *readertest.Segment {
-		c := readertest.Context{Path: "DDS/v/" + name}
-		for i := range stats {
-			c.Stats = append(c.Stats, stat(fmt.Sprintf("s%d", i), uint32(i)))
-		}
-		return readertest.New(t, name, 0, c, readertest.Context{Path: "DDS/v/" + name + "/T", Template: true, Stats: c.Stats[:1]})
-	}
-	for name, c := range map[string]struct {
-		mend func(*Agent)
-		want string
-	}{
-		"suppliers":  {func(a *Agent) { a.conf.Suppliers = 1 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"contexts":   {func(a *Agent) { a.conf.Contexts = 3 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"statistics": {func(a *Agent) { a.conf.Statistics = 3 }, "a.s0 a.s1 a.s0[x]"},
-		"metrics":    {func(a *Agent) { a.conf.Metrics = 2 }, "a.s0 a.s1"},
-		"bytes":      {func(a *Agent) { a.conf.Bytes = readertest.DefaultSize * 3 / 2 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"names":      {func(a *Agent) { a.conf.Names = 5 }, "a.s0 a.s1 a.s0[x]"},
-		"domains":    {func(a *Agent) { a.conf.Domains = 0 }, "a.s0 a.s1 b.s0 b.s1"},
-		"none":       {func(a *Agent) {}, "a.s0 a.s1 a.s0[x] a.s0[y] b.s0 b.s1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLab(t, c.mend)
-			s := fixed("a", 2)
-			s.Add(0, 1, "DDS/v/a/x", "")
-			s.Add(1, 1, "DDS/v/a/y", "")
-			s.Publish(l.dir, -1)
-			l.Names("")
-			fixed("b", 2).Publish(l.dir, -1)
-			var got []string
-			for _, m := range l.Names("dds") {
-				values, err := l.Values(m)
-				if err != nil {
-					t.Fatal(m, err)
-				}
-				for inst := range values {
-					short := strings.TrimPrefix(m, "dds.v.")
-					if i := strings.Index(short, "_"); i > 0 {
-						short = short[:i]
-					}
-					if inst != "" {
-						short += "[" + inst + "]"
-					}
-					got = append(got, short)
-				}
-			}
-			alikeSet(t, got, strings.Fields(c.want))
-		})
-	}
 }

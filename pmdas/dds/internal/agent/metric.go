@@ -20,16 +20,10 @@ const maxColumns = math.MaxUint16
 // column finds the metric of a group for a statistic, or makes it.
 func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 	typ := typeOf(s)
-	i, ok := g.byName[s.Name]
-	if !ok {
-		if len(g.columns) >= maxColumns {
-			return nil, fmt.Errorf("%w: more than %d statistics", ddsseg.ErrLimit, maxColumns)
-		}
-		i = len(g.columns)
-		g.columns = append(g.columns, &column{group: g, index: i, stat: s.Name})
-		g.byName[s.Name] = i
+	col, err := g.column(s.Name)
+	if err != nil {
+		return nil, err
 	}
-	col := g.columns[i]
 	m, key := t.declare(l, g, s, typ)
 	if col.there && (col.typ != typ || col.metric.Sem != m.Sem || col.metric.Units != m.Units) {
 		if col.users > 0 {
@@ -44,6 +38,20 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 	return col, t.export(col, l, m, key, typ)
 }
 
+// column finds a column by name, or makes it.
+func (g *group) column(name string) (*column, error) {
+	i, ok := g.byName[name]
+	if !ok {
+		if len(g.columns) >= maxColumns {
+			return nil, fmt.Errorf("%w: more than %d statistics", ddsseg.ErrLimit, maxColumns)
+		}
+		i = len(g.columns)
+		g.columns = append(g.columns, &column{group: g, index: i, stat: name})
+		g.byName[name] = i
+	}
+	return g.columns[i], nil
+}
+
 // alike reports whether two declarations differ in nothing that may change.
 func alike(a, b *pmda.Metric) bool {
 	return a.OneLine == b.OneLine && a.Help == b.Help && reflect.DeepEqual(a.Labels, b.Labels)
@@ -51,7 +59,6 @@ func alike(a, b *pmda.Metric) bool {
 
 // export adds a column's metric, or adds it anew where it has changed.
 func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.Type) error {
-	var err error
 	u := l.sup.user
 	if _, known := t.items.Lookup(key); !known {
 		if t.agent.newNames(u) < 1 {
@@ -59,7 +66,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 		}
 		u.names.left--
 	}
-	if m.Cluster, m.Item, err = t.number(key); err != nil {
+	if _, _, err := t.number(key); err != nil {
 		return errNumber
 	}
 	if col.there {
@@ -69,16 +76,25 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 	if u.metrics >= t.agent.conf.Metrics && !t.dropOldest(u) {
 		return overLimit("metrics", t.agent.conf.Metrics)
 	}
-	m.Get = col.getter(t, typ)
+	return t.enter(col, u, m, key, typ)
+}
+
+// enter gives a metric its number and its name, and has it exported on a user's account.
+func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp.Type) error {
+	var err error
+	if m.Cluster, m.Item, err = t.number(key); err != nil {
+		return errNumber
+	}
 	if m.Name, err = t.name(col.group, col.stat); err != nil {
 		return err
 	}
+	m.Get = col.getter(t, typ)
 	if err := t.agent.server.Add(m); err != nil {
 		return err
 	}
-	col.metric, col.typ, col.user, col.there, col.away = m, typ, u, true, t.agent.now()
+	col.metric, col.key, col.typ, col.user, col.there, col.away = m, key, typ, u, true, t.agent.now()
 	u.metrics++
-	t.relabel = true
+	t.relabel, t.unsaved = true, true
 	t.used[m.Name] = col
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
@@ -136,7 +152,7 @@ func typeOf(s *ddsseg.Stat) pcp.Type {
 // exported are left out, which is the supplier's fault; if that leaves none, the last
 // reason is the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
-	f := &form{}
+	f := &form{sup: l.sup}
 	f.pad(len(g.columns))
 	var last error
 	for i := range l.c.Stats {
@@ -180,7 +196,7 @@ func (t *tree) remove(col *column) {
 	t.agent.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
 	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
-	col.there = false
+	col.there, t.unsaved = false, true
 	col.user.metrics--
 	t.agent.settle(col.user)
 	t.changed = true

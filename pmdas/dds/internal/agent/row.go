@@ -142,7 +142,7 @@ func (a *Agent) metrics() []pmda.Metric {
 			"ready: its contexts are exported. stale: its time stamp is older than the time that\n"+
 				"the configuration calls timeout; it was told to go away, and its contexts are\n"+
 				"not exported. died: its process is gone. ended: it withdrew. damaged: its segment\n"+
-				"makes no sense."),
+				"makes no sense, was cut off, or has grown beyond a limit."),
 		per(1, "up", pcp.None, pmda.Per(a.rows, func(r *row) (uint32, bool) {
 			if r.state == stateReady {
 				return 1, true

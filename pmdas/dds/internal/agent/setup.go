@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
@@ -43,10 +45,15 @@ func makeDir(path string) error {
 			uid, _ = strconv.Atoi(u.Uid)
 			gid, _ = strconv.Atoi(u.Gid)
 		}
-	} else if _, err := os.Stat(path); err == nil {
+	} else if there(path) && there(filepath.Join(path, ddsseg.ClaimsDir)) {
 		return nil // made for us, or we shall see
 	}
 	return segdir.Make(path, uid, gid)
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // load reads the configuration file. Without a file the defaults hold.

@@ -16,7 +16,7 @@ import (
 
 // counts are what the agent counts of its own.
 type counts struct {
-	opened, refused, damaged, stale, died, torn uint64
+	opened, refused, damaged, stale, died, torn, removed uint64
 }
 
 // number is one figure of the agent's own state, published both as a metric below
@@ -52,6 +52,15 @@ func (a *Agent) numbers() []number {
 			}
 			return uint64(n)
 		}},
+		{13, "watching", pcp.SemInstant, "whether the directory of the segments is there: 1 or 0", "Where it is 0, suppliers find no place for their segments; the log says why.",
+			func() uint64 {
+				if a.dir == nil {
+					return 0
+				}
+				return 1
+			}},
+		{14, "removed", pcp.SemCounter, "files removed that nobody held", "What dead suppliers left unfinished, files that are no segments, and what stood in\nthe way of others' claims.",
+			func() uint64 { return a.counts.removed }},
 		{12, "users", pcp.SemInstant, "users who have suppliers, or had", "", func() uint64 { return uint64(len(a.users)) }},
 	}
 }

@@ -23,6 +23,7 @@ type supplier struct {
 	forms  map[formKey]*form
 	values int
 	bytes  int64
+	loaded bool // what it has is taken in
 	stale  bool
 	gone   bool
 
@@ -91,10 +92,11 @@ func overLimit(what string, n int) error {
 // look finds suppliers that came and went, and what they changed.
 func (a *Agent) look() {
 	a.watch()
+	a.welcome()
 	for i := 0; i < len(a.order); i++ {
 		s := a.order[i]
 		yes, err := s.r.Changed()
-		if err == nil && yes && !s.stale {
+		if err == nil && yes && s.loaded {
 			err = s.scan()
 		}
 		if err != nil {
@@ -117,6 +119,7 @@ func (a *Agent) look() {
 
 // load takes in all contexts.
 func (s *supplier) load() error {
+	s.loaded = true
 	for i := range s.r.Contexts() {
 		c := &s.r.Contexts()[i]
 		if !c.Template {
@@ -128,6 +131,7 @@ func (s *supplier) load() error {
 
 // unload gives all contexts up.
 func (s *supplier) unload() {
+	s.loaded = false
 	for slot := range s.slots {
 		s.Gone(slot)
 	}

@@ -1,15 +1,16 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
 
 func (t *tree) init(a *Agent) {
@@ -20,7 +21,7 @@ func (t *tree) init(a *Agent) {
 // open opens the files of the numbers that are kept for ever: metrics, instance domains,
 // and who of several that come out alike has a name unchanged.
 func (t *tree) open() error {
-	for _, f := range []struct {
+	files := []struct {
 		to   *numbers
 		part string
 		max  int32
@@ -28,26 +29,41 @@ func (t *tree) open() error {
 		{&t.items, "items", (pcp.MaxCluster+1-firstCluster)*(pcp.MaxItem+1) - 1},
 		{&t.serials, "serials", pcp.MaxSerial - firstSerial},
 		{&t.names, "names", ids.FirstVolatile - 1},
-	} {
+		{&t.instances, "instances", math.MaxInt32},
+	}
+	maps, errs := make([]*ids.Map, len(files)), make([]error, len(files))
+	var all sync.WaitGroup // to open one takes as long as the disk does
+	for i, f := range files {
 		if t.agent.stateDir == "" {
 			*f.to = make(memory)
 			continue
 		}
-		path := filepath.Join(t.agent.stateDir, Name+"."+f.part+".ids")
-		m, err := ids.OpenMax(path, f.max)
-		if err != nil {
-			return err
-		}
-		if d := m.Damage(); d != nil {
-			t.agent.server.Logf("%s is damaged and was set aside: %v", path, d)
-		}
-		if err := m.Err(); err != nil {
-			t.agent.server.Logf("%s: no new names for now: %v", path, err)
-		}
-		*f.to = m
-		t.closers = append(t.closers, m.Close)
+		all.Go(func() { maps[i], errs[i] = ids.OpenMax(t.path(f.part), f.max) })
 	}
-	return nil
+	all.Wait()
+	for i, m := range maps {
+		if m != nil {
+			*files[i].to = m
+			t.opened(t.path(files[i].part), m)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// path returns where numbers are kept.
+func (t *tree) path(part string) string {
+	return filepath.Join(t.agent.stateDir, Name+"."+part+".ids")
+}
+
+// opened notes that a file is to be closed, and says what is wrong with it.
+func (t *tree) opened(path string, m *ids.Map) {
+	if d := m.Damage(); d != nil {
+		t.agent.server.Logf("%s is damaged and was set aside: %v", path, d)
+	}
+	if err := m.Err(); err != nil {
+		t.agent.server.Logf("%s: no new names for now: %v", path, err)
+	}
+	t.closers = append(t.closers, m.Close)
 }
 
 func (t *tree) close() {
@@ -118,15 +134,6 @@ func (t *tree) tryAdd(l *live) error {
 	return nil
 }
 
-func (t *tree) group(path, key string) *group {
-	g := t.groups[key]
-	if g == nil {
-		g = &group{key: key, path: path, byName: make(map[string]int), highest: -1}
-		t.groups[key] = g
-	}
-	return g
-}
-
 func (t *tree) addFixed(l *live) error {
 	g := t.group(l.c.Path, l.c.Path)
 	f, err := t.form(l, g)
@@ -134,7 +141,8 @@ func (t *tree) addFixed(l *live) error {
 		t.tidy(g)
 		return err
 	}
-	g.live, g.places, l.group, l.form = l, 1, g, f
+	g.live, l.form = l, f
+	g.settle(l)
 	t.use(f, g, 1)
 	return nil
 }
@@ -146,22 +154,8 @@ func (t *tree) addVolatile(l *live) error {
 		return overLimit("new names in a day", limits.Names)
 	}
 	g := t.group(path, path+"/*")
-	if g.insts == nil {
-		if u.domains >= limits.Domains {
-			delete(t.groups, g.key)
-			return overLimit("contexts with volatile ones below", limits.Domains)
-		}
-		serial, err := t.serials.ID(path)
-		if err != nil {
-			return errNumber
-		}
-		u.domains++
-		g.insts = &pmda.InDom[place]{
-			Serial: firstSerial + int(serial), Name: "contexts below " + path, Keep: true,
-			OneLine:        "volatile contexts below " + names.Line(path),
-			Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
-			InstanceLabels: func(p place) pcp.Labels { return p.l.labels() },
-		}
+	if err := t.domain(g, u); err != nil {
+		return err
 	}
 	var err error
 	f := l.sup.forms[formKey{g, l.c.From}]
@@ -174,10 +168,11 @@ func (t *tree) addVolatile(l *live) error {
 	if l.inst, err = t.instance(g, inst); err != nil {
 		return err
 	}
-	l.at = g.place()
-	id, err := g.insts.Add(l.inst, place{l.at, l})
+	l.form = f
+	g.settle(l)
+	id, err := g.insts.Add(l.inst, l.at)
 	if err != nil {
-		g.free = append(g.free, l.at)
+		g.leave(l)
 		return err
 	}
 	if id > g.highest { // new numbers ascend
@@ -185,35 +180,8 @@ func (t *tree) addVolatile(l *live) error {
 		u.names.left--
 		t.relabel = true
 	}
-	l.group, l.form = g, f
 	t.use(f, g, 1)
 	return nil
-}
-
-// place gives out a place in the cells of a group's columns.
-func (g *group) place() uint32 {
-	if n := len(g.free); n > 0 {
-		at := g.free[n-1]
-		g.free = g.free[:n-1]
-		return at
-	}
-	g.places++
-	return g.places - 1
-}
-
-// instance returns an instance's name; where another context has it, with a suffix.
-func (t *tree) instance(g *group, path string) (string, error) {
-	name, mine := names.Instance(path), true
-	if name != path {
-		var err error
-		if mine, err = t.owns(g.key+" "+name, path); err != nil {
-			return "", err
-		}
-	}
-	if _, taken := g.insts.Get(name); taken || !mine {
-		return name + names.Suffix(path), nil
-	}
-	return name, nil
 }
 
 // owns reports whether what was called original is, or becomes, the one that has the
@@ -234,16 +202,6 @@ func (t *tree) owns(plain, original string) (bool, error) {
 	return true, nil
 }
 
-// complete reports whether all metrics of a form are still exported.
-func (t *tree) complete(f *form, g *group) bool {
-	for i, s := range f.stats {
-		if s != nil && !g.columns[i].there {
-			return false
-		}
-	}
-	return true
-}
-
 // use counts the contexts that have a form's metrics.
 func (t *tree) use(f *form, g *group, n int) {
 	for i, s := range f.stats {
@@ -252,7 +210,9 @@ func (t *tree) use(f *form, g *group, n int) {
 		}
 		col := g.columns[i]
 		if col.users += n; col.users == 0 {
-			col.away = t.agent.now()
+			col.away, t.unsaved = t.agent.now(), true
+		} else if col.users == n {
+			t.unsaved = true
 		}
 	}
 }
@@ -269,7 +229,6 @@ func (t *tree) drop(l *live) {
 	}
 	if l.c.From >= 0 {
 		l.group.insts.Remove(l.inst)
-		l.group.free = append(l.group.free, l.at)
 	} else {
 		l.group.live = nil
 	}
@@ -281,7 +240,7 @@ func (t *tree) drop(l *live) {
 	l.sup.user.values -= len(l.c.Stats)
 	l.sup.values -= l.form.n
 	l.sup.row.contexts--
-	l.group = nil
+	l.group.leave(l)
 	if t.waiting[path] != nil {
 		t.freed = append(t.freed, path)
 	}

@@ -21,6 +21,7 @@ type tree struct {
 	used    map[string]*column // by the metric's name
 
 	items, serials, names numbers
+	instances             numbers // of all groups that have no file of their own
 	closers               []func() error
 
 	fetch   uint64 // counts requests
@@ -29,8 +30,9 @@ type tree struct {
 	plan    uint64     // counts how often it was made
 	changed bool       // since
 	broken  []*supplier
+	unsaved bool     // what kept metrics' file says has changed
 	relabel bool     // there are instances whose labels clients have not seen
-	scratch []uint64 // by column
+	scratch []uint64 // the values of one context
 	exports int      // live contexts
 	values  int
 }
@@ -71,34 +73,32 @@ type live struct {
 	c     *ddsseg.Context
 	group *group // nil while it is not exported
 	form  *form
-	at    uint32 // its place in the cells of the group's columns
+	at    place
 	inst  string // name of the instance
-	seen  uint64 // the request for which it was looked at
 }
 
-// place is a live context, and what instances carry: the values of a column are found
-// without touching the context.
-type place struct {
-	at uint32
-	l  *live
-}
+// place is a context's index in its group. It is what instances carry: a fetch walks
+// arrays by it, and touches no context.
+type place uint32
 
-// cell is the value of one context in one column.
-type cell struct {
-	seen uint64 // the request that it was read for
-	bits uint64
+// spot is what a fetch needs to know of the context at a place.
+type spot struct {
+	data ddsseg.Place
+	form *form
 }
 
 // form says where in the data of one kind of context the values of a group's columns
 // lie. It is shared by the contexts of one template.
 type form struct {
+	sup    *supplier
 	fields []ddsseg.Field // by column
 	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
 	n      int            // values exported
 
-	want []uint16 // the columns it has that requests ask for at present
-	seen uint64   // the plan that want belongs to
+	want []uint16       // the columns it has that requests ask for at present
+	read []ddsseg.Field // where their values lie
+	seen uint64         // the plan that these belong to
 }
 
 type formKey struct {
@@ -114,10 +114,16 @@ type group struct {
 	insts   *pmda.InDom[place]
 	columns []*column
 	byName  map[string]int
-	want    []uint16 // columns that the present request asks for
-	highest int32    // id of an instance
-	places  uint32   // given out
-	free    []uint32 // of these
+	highest int32 // id of an instance
+
+	lives []*live // by place; nil where nobody is
+	spots []spot  // by place
+	free  []place
+
+	want []uint16 // columns that the present request asks for
+	read uint64   // the last request that values were read for
+	seen []uint64 // by place, the last request that the context was read for
+	gaps bool     // some context lacks some value that was asked for
 }
 
 // column is a metric.
@@ -127,9 +133,11 @@ type column struct {
 	stat   string
 	typ    pcp.Type
 	metric pmda.Metric
+	key    string   // what its number was given to
 	user   *account // who has it on his account
 	users  int      // live contexts that have it
 	away   time.Time
-	there  bool // exported
-	cells  []cell
+	there  bool     // exported
+	read   uint64   // the last request that values were read for
+	bits   []uint64 // the values, by place
 }

@@ -34,131 +34,166 @@ func (t *tree) want(list []pcp.PMID) {
 
 // getter gives the column's values in the type that they have.
 func (col *column) getter(t *tree, typ pcp.Type) pmda.Getter {
-	switch typ {
-	case pcp.Type32:
-		return getterOf(col, func(p place) (int32, bool) { v, ok := col.value(t, p); return int32(v), ok })
-	case pcp.TypeU32:
-		return getterOf(col, func(p place) (uint32, bool) { v, ok := col.value(t, p); return uint32(v), ok })
-	case pcp.Type64:
-		return getterOf(col, func(p place) (int64, bool) {
-			v, ok := col.peek(t, p.at)
-			if !ok {
-				v, ok = col.first(p.l)
-			}
-			return int64(v), ok
-		})
-	case pcp.TypeU64:
-		return getterOf(col, func(p place) (uint64, bool) {
-			if v, ok := col.peek(t, p.at); ok {
-				return v, true
-			}
-			return col.first(p.l)
-		})
-	case pcp.TypeFloat:
-		return getterOf(col, func(p place) (float32, bool) {
+	g := col.group
+	switch {
+	case g.insts == nil:
+		return pmda.Func(typ, nil, func(v *pmda.Values) { col.fixed(t, typ, v) })
+	case typ == pcp.TypeString:
+		return pmda.Per(g.insts, func(p place) (string, bool) { return col.text(t, p) })
+	case typ == pcp.TypeFloat:
+		return pmda.Per(g.insts, func(p place) (float32, bool) {
 			v, ok := col.value(t, p)
 			return float32(math.Float64frombits(v)), ok
 		})
-	case pcp.TypeDouble:
-		return getterOf(col, func(p place) (float64, bool) {
-			v, ok := col.peek(t, p.at)
-			if !ok {
-				v, ok = col.first(p.l)
-			}
-			return math.Float64frombits(v), ok
-		})
 	}
-	return getterOf(col, func(p place) (string, bool) { return col.text(t, p) })
+	has := func(p place) bool { return col.has(t, p) }
+	return pmda.Indexed(typ, g.insts, func() ([]uint64, func(place) bool) {
+		switch {
+		case col.read != t.fetch:
+			return nil, nil
+		case g.gaps:
+			return col.bits, has
+		}
+		return col.bits, nil
+	})
 }
 
-// getterOf gives one value for each volatile context, or that of the fixed one.
-func getterOf[V pmda.Scalar](col *column, get func(place) (V, bool)) pmda.Getter {
+// fixed gives the value of a fixed context.
+func (col *column) fixed(t *tree, typ pcp.Type, v *pmda.Values) {
 	g := col.group
-	if g.insts != nil {
-		return pmda.Per(g.insts, get)
+	if g.live == nil {
+		v.Fail(pcp.ErrValue)
+		return
 	}
-	return pmda.Value(func() (v V, err error) {
-		if g.live != nil {
-			if v, ok := get(place{0, g.live}); ok {
-				return v, nil
-			}
+	if g.read != t.fetch {
+		g.collect(t, []place{g.live.at})
+	}
+	bits, ok := col.value(t, g.live.at)
+	switch typ {
+	case pcp.TypeString:
+		var text string
+		if text, ok = col.text(t, g.live.at); ok {
+			v.Set(pcp.InstNull, pcp.Str(text))
 		}
-		return v, pcp.ErrValue
-	})
+	case pcp.TypeFloat:
+		if ok {
+			v.Set(pcp.InstNull, pcp.Num(float32(math.Float64frombits(bits))))
+		}
+	default:
+		if ok {
+			v.Set(pcp.InstNull, pcp.RawNumber(typ, bits))
+		}
+	}
+	if !ok {
+		v.Fail(pcp.ErrValue)
+	}
 }
 
 // value returns a context's value in a column, as of the present request.
 func (col *column) value(t *tree, p place) (uint64, bool) {
-	if v, ok := col.peek(t, p.at); ok {
-		return v, true
-	}
-	return col.first(p.l)
-}
-
-// peek is value for what has been read already. It is small enough to be inlined, and
-// the inner loop of a fetch.
-func (col *column) peek(t *tree, at uint32) (uint64, bool) {
-	if c := col.cells; uint(at) < uint(len(c)) && c[at].seen == t.fetch {
-		return c[at].bits, true
-	}
-	return 0, false
-}
-
-// first is value for the first column that a context is asked for in a request, and for
-// contexts without value.
-func (col *column) first(l *live) (uint64, bool) {
-	t := l.tree
-	if l.seen == t.fetch {
+	if col.read != t.fetch || int(p) >= len(col.bits) || col.group.gaps && !col.has(t, p) {
 		return 0, false
 	}
-	l.collect()
-	if int(l.at) < len(col.cells) && col.cells[l.at].seen == t.fetch {
-		return col.cells[l.at].bits, true
-	}
-	return 0, false
+	return col.bits[p], true
 }
 
-// collect reads all values that the present request asks for, so that they belong
-// together.
-func (l *live) collect() {
-	t, g, f := l.tree, l.group, l.form
-	l.seen = t.fetch
-	if l.sup.gone || g == nil {
-		return
-	}
-	if f.seen != t.plan {
-		f.choose(g, t)
-	}
-	ok, err := l.sup.r.Collect(&l.c.Place, f.fields, f.want, t.scratch)
-	switch {
-	case err != nil:
-		t.breaks(l.sup, err)
-		return
-	case !ok:
-		t.agent.counts.torn++
-		return
-	}
-	for _, i := range f.want {
+// has reports whether a value of a context was read for the present request.
+func (col *column) has(t *tree, p place) bool {
+	return col.group.seen[p] == t.fetch && col.group.spots[p].form.has[col.index]
+}
+
+// collect reads what the present request asks for of the contexts at some places. All
+// columns are read together, so that the values of one context belong together and each
+// context is looked at once.
+func (g *group) collect(t *tree, list []place) {
+	g.read, g.gaps = t.fetch, false
+	for _, i := range g.want {
 		col := g.columns[i]
-		if len(col.cells) < int(g.places) {
-			col.cells = append(col.cells, make([]cell, int(g.places)-len(col.cells))...)
+		col.read = t.fetch
+		if n := len(g.lives) - len(col.bits); n > 0 {
+			col.bits = append(col.bits, make([]uint64, n)...)
 		}
-		col.cells[l.at] = cell{t.fetch, t.scratch[i]}
 	}
-	t.agent.demand.touch(l.sup, len(f.want))
+	for i := 0; i < len(list); {
+		s := g.spots[list[i]].form.sup
+		if s.gone || s.row.fault != nil {
+			g.gaps = true
+			g.seen[list[i]] = 0 // was read just before the damage was met
+			i++
+			continue
+		}
+		if err := s.r.Guard(func() { i = g.readOf(s, t, list, i) }); err != nil {
+			t.breaks(s, err)
+		}
+	}
+}
+
+// readOf reads the contexts of one supplier, from list[i] to the first of another
+// supplier, whose index it returns.
+func (g *group) readOf(s *supplier, t *tree, list []place, i int) int {
+	asked := 0
+	for more := true; more; {
+		part := list[i:min(i+together, len(list))]
+		quiet := s.r.Quiet()
+		n, values := g.readPart(s, t, part, quiet)
+		if quiet && !s.r.Quiet() {
+			n, values = g.readPart(s, t, part, false)
+		}
+		i, asked, more = i+n, asked+values, n == together
+	}
+	if asked > 0 {
+		t.agent.demand.touch(s, asked)
+	}
+	return i
+}
+
+// together is how many contexts are read before a look at whether the supplier was quiet
+// meanwhile, and so how many are read again where it was not.
+const together = 256
+
+// readPart reads contexts up to the first of another supplier. It returns how many there
+// were, and how many values were asked for. With quiet they are good only if the supplier
+// is still quiet.
+func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, values int) {
+	for _, p := range list {
+		f := g.spots[p].form
+		if f.sup != s {
+			break
+		}
+		n++
+		if f.seen != t.plan {
+			f.choose(g, t)
+		}
+		if len(f.want) < len(g.want) {
+			g.gaps = true
+		}
+		at := &g.spots[p].data
+		if !(quiet && s.r.Peek(at, f.read, t.scratch)) && !s.r.Read(at, f.read, t.scratch) {
+			g.gaps = true
+			g.seen[p] = 0
+			t.agent.counts.torn++
+			continue
+		}
+		g.seen[p] = t.fetch
+		for k, c := range f.want {
+			g.columns[c].bits[p] = t.scratch[k]
+		}
+		values += len(f.want)
+	}
+	return n, values
 }
 
 // choose finds out which of the columns that requests ask for at present the form has.
 func (f *form) choose(g *group, t *tree) {
 	f.pad(len(g.columns))
-	if n := len(g.columns); len(t.scratch) < n {
-		t.scratch = make([]uint64, n)
-	}
-	f.seen, f.want = t.plan, f.want[:0]
+	f.seen, f.want, f.read = t.plan, f.want[:0], f.read[:0]
 	for _, i := range g.want {
 		if f.has[i] {
-			f.want = append(f.want, i)
+			f.want, f.read = append(f.want, i), append(f.read, f.fields[i])
 		}
+	}
+	if n := len(f.want); len(t.scratch) < n {
+		t.scratch = make([]uint64, n)
 	}
 }
 
@@ -175,9 +210,10 @@ func (col *column) text(t *tree, p place) (string, bool) {
 	if _, ok := col.value(t, p); !ok {
 		return "", false
 	}
-	s, ok, err := p.l.sup.r.Text(&p.l.c.Place, p.l.form.stats[col.index])
+	f := col.group.spots[p].form
+	s, ok, err := f.sup.r.Text(&col.group.spots[p].data, f.stats[col.index])
 	if err != nil {
-		t.breaks(p.l.sup, err)
+		t.breaks(f.sup, err)
 		return "", false
 	}
 	return names.Text(s), ok

@@ -84,7 +84,7 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching %s: %w", path, err)
 	}
-	const events = unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_CLOSE_WRITE |
+	const events = unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_CLOSE_WRITE | unix.IN_MODIFY |
 		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 	if _, err := unix.InotifyAddWatch(fd, path, events); err != nil {
 		unix.Close(fd)
@@ -102,24 +102,27 @@ func (d *Dir) Remove(name string) error { return unix.Unlink(d.Path(name)) }
 // Close ends the watch.
 func (d *Dir) Close() error { return unix.Close(d.fd) }
 
-// List returns the names of all segments, 100,000 entries of the directory at most.
-func (d *Dir) List() ([]string, error) {
+// List returns the names of all segments and of all else but the folder of claims,
+// 100,000 entries of the directory at most.
+func (d *Dir) List() (segments, others []string, err error) {
 	f, err := os.Open(d.path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	list, err := f.Readdirnames(maxList)
 	if err != nil && err != io.EOF {
-		return nil, err
+		return nil, nil, err
 	}
-	kept := list[:0]
 	for _, name := range list {
-		if IsSegment(name) {
-			kept = append(kept, name)
+		switch {
+		case IsSegment(name):
+			segments = append(segments, name)
+		case name != ddsseg.ClaimsDir:
+			others = append(others, name)
 		}
 	}
-	return kept, nil
+	return segments, others, nil
 }
 
 // IsSegment reports whether a file's name is that of a published segment.
@@ -134,8 +137,9 @@ var (
 )
 
 // Events returns the names of segments that something has happened to since the last
-// call: published, removed, renamed, or closed by a process. It does not wait. Much
-// that happens at once comes in several calls. The names are good until the next.
+// call: published, removed, renamed, lengthened, cut off, or closed by a process. Stores
+// into mapped memory are no events. It does not wait. Much that happens at once comes in
+// several calls. The names are good until the next.
 func (d *Dir) Events() (map[string]bool, error) {
 	clear(d.seen)
 	var bad error

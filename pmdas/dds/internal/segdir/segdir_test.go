@@ -86,9 +86,12 @@ func TestEvents(t *testing.T) {
 	expect("1-2-3.dds", "2.dds")
 	must(os.WriteFile(in("2.dds"), nil, 0o600))
 	expect("2.dds")
-	if list, err := d.List(); err != nil || !slices.Equal(list, []string{"2.dds"}) {
-		t.Errorf("%v %v", list, err)
+	list, others, err := d.List()
+	if err != nil || !slices.Equal(list, []string{"2.dds"}) || !slices.Equal(others, []string{"other"}) {
+		t.Errorf("%v %v %v", list, others, err)
 	}
+	must(os.Truncate(in("2.dds"), 5))
+	expect("2.dds")
 	must(d.Remove("2.dds"))
 	expect("2.dds")
 	must(os.RemoveAll(dir))

@@ -115,6 +115,17 @@ func defaults() Settings {
 	}
 }
 
+// allocations is how many allocations f makes each time. All goroutines' are counted,
+// so what others make meanwhile, such as those that clean up after earlier tests, is
+// left out: f's own are there in every round.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for i := 0; i < 9 && least > 0; i++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
+}
+
 func bubble(t *testing.T, s Settings, test func(t *testing.T, r rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -372,7 +383,7 @@ func TestTouchAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { r.Touch(time.Now(), ids...) }); n != 0 {
+	if n := allocations(100, func() { r.Touch(time.Now(), ids...) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

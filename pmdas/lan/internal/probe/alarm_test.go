@@ -67,9 +67,20 @@ func TestAlarmClose(t *testing.T) {
 	}
 }
 
+// allocations is how many allocations f makes each time. All goroutines' are counted,
+// so what others make meanwhile, such as those that clean up after earlier tests, is
+// left out: f's own are there in every round.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for i := 0; i < 9 && least > 0; i++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
+}
+
 func TestAlarmAllocatesNothing(t *testing.T) {
 	a := newTestAlarm(t)
-	if n := testing.AllocsPerRun(100, func() { a.Sleep(time.Microsecond) }); n != 0 {
+	if n := allocations(100, func() { a.Sleep(time.Microsecond) }); n != 0 {
 		t.Errorf("%v allocations per Sleep, want 0", n)
 	}
 }

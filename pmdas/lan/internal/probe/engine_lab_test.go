@@ -32,7 +32,7 @@ var engines = []struct {
 }
 
 // patience is for what must come; nothing waits that long if it does.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 func unreachableCode(code uint8) *probetest.Problem { return &probetest.Problem{Type: 3, Code: code} }
 

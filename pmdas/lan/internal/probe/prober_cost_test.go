@@ -20,7 +20,7 @@ func TestSnapshotAllocatesNothing(t *testing.T) {
 	}
 	p.mu.Unlock()
 	var s Snapshot
-	if n := testing.AllocsPerRun(100, func() { p.Snapshot(1, &s, true) }); n != 0 {
+	if n := allocations(100, func() { p.Snapshot(1, &s, true) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if s.Window.Answered != 100 || s.Window.P99 != 98 {
@@ -66,7 +66,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 		for range 30000 {
 			time.Sleep(p.step())
 		}
-		if n := testing.AllocsPerRun(1000, func() { time.Sleep(p.step()) }); n != 0 {
+		if n := allocations(1000, func() { time.Sleep(p.step()) }); n != 0 {
 			t.Errorf("%v allocations per step", n)
 		}
 		if st := p.Stats(); st.Cycles < 60 || st.Sent < 6000 {

@@ -6,11 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitTime is how long the kernel may take to begin to stamp.
-const awaitTime = time.Second
+// awaitTime is how long the kernel may take to begin to stamp. An agent that takes 5 s
+// to start is given up by pmcd.
+var awaitTime = 3 * time.Second
 
 // awaitStamps waits until the kernel stamps what arrives. It begins to, for the whole
-// machine, some milliseconds after the first socket has asked for it. It is tried with
+// machine, some milliseconds after the first socket has asked for it, or more than a
+// second where all processors are busy: it leaves that to a thread. It is tried with
 // datagrams that a socket sends to itself over the loopback address. Where that cannot
 // be tried, waiting has to do.
 func awaitStamps() bool {

@@ -155,9 +155,10 @@ func (l *Lab) Addr(n int) netip.Addr { return at(l.net4, n+16) }
 // Addr6 is the IPv6 address of host n, from 0 to Hosts-1.
 func (l *Lab) Addr6(n int) netip.Addr { return at(l.net6, n+16) }
 
-// LinkLocal is the IPv6 link-local address of a host, with its zone.
+// LinkLocal is the IPv6 link-local address of a host, with its zone. There is none
+// before the kernel has seen to it that nobody else has it, which takes a second or two.
 func (l *Lab) LinkLocal() (netip.Addr, error) {
-	out, err := run("-n", l.name, "-6", "-o", "addr", "show", "dev", "far", "scope", "link")
+	out, err := run("-n", l.name, "-6", "-o", "addr", "show", "dev", "far", "scope", "link", "-tentative")
 	if err != nil {
 		return netip.Addr{}, err
 	}

@@ -1,4 +1,6 @@
-package main
+// Package pipe speaks to an agent over a pipe, as pmcd does, with as little work of its
+// own as can be: benchmarks measure through it.
+package pipe
 
 import (
 	"encoding/binary"
@@ -8,23 +10,24 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// conn is an agent that runs, and the pipe to it. Requests are written and answers
+// Conn is an agent that runs, and the pipe to it. Requests are written and answers
 // read with blocking system calls by the calling thread, as pmcd does.
-type conn struct {
-	pid     int
+type Conn struct {
+	PID     int
 	in, out int // the agent's standard input and output, our ends
 	buf     []byte
-	ended   syscall.Rusage
 }
 
-// start runs an agent and shakes hands with it. The agent inherits the processors
-// that the calling thread may use.
-func start(argv, env []string, dir string) (*conn, error) {
+// Start runs an agent in a folder, where its standard error is added to the file
+// stderr, and shakes hands with it. The agent inherits the processors that the calling
+// thread may use; env is added to the environment.
+func Start(argv, env []string, dir string) (*Conn, error) {
 	var in, out [2]int
 	if err := syscall.Pipe2(in[:], syscall.O_CLOEXEC); err != nil {
 		return nil, err
@@ -43,21 +46,21 @@ func start(argv, env []string, dir string) (*conn, error) {
 	})
 	syscall.Close(in[0])
 	syscall.Close(out[1])
-	c := &conn{pid: pid, in: in[1], out: out[0], buf: make([]byte, 4<<20)}
+	c := &Conn{PID: pid, in: in[1], out: out[0], buf: make([]byte, 4<<20)}
 	if err != nil {
 		syscall.Close(c.in)
 		syscall.Close(c.out)
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	if err := c.handshake(); err != nil {
-		c.stop()
+		c.Stop()
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return c, nil
 }
 
 // handshake takes the agent's credentials, answers them, and asks for all instances.
-func (c *conn) handshake() error {
+func (c *Conn) handshake() error {
 	b, err := c.read()
 	if err != nil {
 		return err
@@ -70,15 +73,15 @@ func (c *conn) handshake() error {
 	if err := c.write(ours.Append(nil, int32(os.Getpid()))); err != nil {
 		return err
 	}
-	return c.profile(&pdu.Profile{})
+	return c.Profile(&pdu.Profile{})
 }
 
-// profile sends a profile; it has no answer.
-func (c *conn) profile(p *pdu.Profile) error { return c.write(p.Append(nil, 0)) }
+// Profile sends a profile; it has no answer.
+func (c *Conn) Profile(p *pdu.Profile) error { return c.write(p.Append(nil, 0)) }
 
-// fetch sends a request that was encoded before and returns the answer, which is
+// Fetch sends a request that was encoded before and returns the answer, which is
 // good until the next.
-func (c *conn) fetch(request []byte) ([]byte, error) {
+func (c *Conn) Fetch(request []byte) ([]byte, error) {
 	if err := c.write(request); err != nil {
 		return nil, err
 	}
@@ -92,19 +95,12 @@ func (c *conn) fetch(request []byte) ([]byte, error) {
 	return b, nil
 }
 
-// store sets one value in situ.
-func (c *conn) store(pmid pcp.PMID, v int32) error {
-	r := pdu.Result{Sets: []pdu.ValueSet{{PMID: pmid,
-		Values: []pdu.InstValue{{Inst: pcp.InstNull, Value: pcp.Num(v)}}}}}
-	if err := c.write(r.Append(nil, 0)); err != nil {
-		return err
-	}
-	b, err := c.read()
-	if err != nil {
-		return err
-	}
+// Store sets one value in situ.
+func (c *Conn) Store(pmid pcp.PMID, v int32) error {
 	var e pdu.Error
-	if err := e.Parse(b); err != nil {
+	err := c.Exchange(&pdu.Result{Sets: []pdu.ValueSet{{PMID: pmid,
+		Values: []pdu.InstValue{{Inst: pcp.InstNull, Value: pcp.Num(v)}}}}}, &e)
+	if err != nil {
 		return err
 	}
 	if e.Code != 0 {
@@ -113,7 +109,24 @@ func (c *conn) store(pmid pcp.PMID, v int32) error {
 	return nil
 }
 
-func (c *conn) write(b []byte) error {
+// Exchange sends a request and reads its answer. What is not of the answer's type, such
+// as an error, is an error.
+func (c *Conn) Exchange(ask, answer pdu.PDU) error {
+	if err := c.write(ask.Append(nil, 0)); err != nil {
+		return err
+	}
+	b, err := c.read()
+	if err != nil {
+		return err
+	}
+	var e pdu.Error
+	if answer.Type() != pdu.TypeError && e.Parse(b) == nil {
+		return e.Code
+	}
+	return answer.Parse(b)
+}
+
+func (c *Conn) write(b []byte) error {
 	for len(b) > 0 {
 		n, err := syscall.Write(c.in, b)
 		if err == syscall.EINTR {
@@ -128,7 +141,7 @@ func (c *conn) write(b []byte) error {
 }
 
 // read reads one whole PDU.
-func (c *conn) read() ([]byte, error) {
+func (c *Conn) read() ([]byte, error) {
 	have, want := 0, pdu.HeaderLen
 	for have < want {
 		n, err := syscall.Read(c.out, c.buf[have:])
@@ -154,24 +167,24 @@ func (c *conn) read() ([]byte, error) {
 	return c.buf[:have], nil
 }
 
-// stop closes the pipe, which ends an agent, and waits for it.
-func (c *conn) stop() {
+// Stop closes the pipe, which ends an agent, and waits for it.
+func (c *Conn) Stop() {
 	syscall.Close(c.in)
 	syscall.Close(c.out)
 	if !c.waitFor(2000) {
-		syscall.Kill(c.pid, syscall.SIGKILL)
-		syscall.Wait4(c.pid, nil, 0, &c.ended)
+		syscall.Kill(c.PID, syscall.SIGKILL)
+		_, _ = syscall.Wait4(c.PID, nil, 0, nil)
 	}
 }
 
 // waitFor reaps the agent if it ends within so many milliseconds.
-func (c *conn) waitFor(ms int) bool {
+func (c *Conn) waitFor(ms int) bool {
 	for ; ms > 0; ms-- {
-		pid, err := syscall.Wait4(c.pid, nil, syscall.WNOHANG, &c.ended)
-		if pid == c.pid || err != nil && err != syscall.EINTR {
+		pid, err := syscall.Wait4(c.PID, nil, syscall.WNOHANG, nil)
+		if pid == c.PID || err != nil && err != syscall.EINTR {
 			return true
 		}
-		sleepMs(1)
+		time.Sleep(time.Millisecond)
 	}
 	return false
 }

@@ -1,0 +1,38 @@
+//go:build linux
+
+package ddsseg_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/shm"
+)
+
+// TestWhole: a file that is shorter than it was is told from a whole one wherever it was
+// cut off, also where reading what is gone gives zeros and no fault.
+func TestWhole(t *testing.T) {
+	for _, left := range []int64{0, 1, ddsseg.HeaderLen, 1000, readertest.DefaultSize / 2, readertest.DefaultSize - 1} {
+		s := sample(t, 0)
+		r := open(t, s.Publish(t.TempDir(), -1))
+		if err := r.Whole(); err != nil {
+			t.Errorf("before: %v", err)
+		}
+		s.Truncate(left)
+		if err := r.Whole(); !errors.Is(err, shm.ErrFault) {
+			t.Errorf("%d bytes left: %v", left, err)
+		}
+	}
+	s := sample(t, 0)
+	r := open(t, s.Publish(t.TempDir(), -1))
+	s.Truncate(readertest.DefaultSize + 1)
+	if err := r.Whole(); err != nil {
+		t.Errorf("a file that has grown: %v", err)
+	}
+	s.Put64(ddsseg.HdrSize, readertest.DefaultSize+2)
+	if err := r.Whole(); !errors.Is(err, shm.ErrFault) {
+		t.Errorf("a file shorter than its header says: %v", err)
+	}
+}

@@ -1,0 +1,29 @@
+package ddsseg
+
+import "sync/atomic"
+
+// Update tells readers that several values of a context change together. Updates of one
+// context must not overlap.
+type Update struct {
+	word *uint32 // odd meanwhile
+	used *uint32 // of the segment: there was an update
+}
+
+// NewUpdate returns one that no reader sees, for values in private memory.
+func NewUpdate() Update { return Update{new(uint32), new(uint32)} }
+
+// Begin comes before the stores, End after them.
+func (u Update) Begin() {
+	if atomic.LoadUint32(u.used) == 0 { // a store each time would be felt by others
+		atomic.StoreUint32(u.used, 1)
+	}
+	atomic.AddUint32(u.word, 1)
+}
+
+// End says that the values belong together again.
+func (u Update) End() { atomic.AddUint32(u.word, 1) }
+
+// update is for the context whose record is at off.
+func (w *Writer) update(off uint64) Update {
+	return Update{w.at32(off + CtxUpdate), w.at32(HdrUpdates)}
+}

@@ -1,0 +1,85 @@
+/*
+ * Updates of several values that readers see as one: ours, the guide has none.
+ *
+ * A word per context is odd while its values change. Readers look at it before and after
+ * they read. Where it lies stands before each data area, so that these functions need
+ * neither the lock nor any of the library's tables; nor do they touch SpmiErrno. Whoever
+ * can write to the file can write there: the place is checked, whatever it says.
+ */
+#include "barrier.h"
+#include "internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Says before a data area where the words of its contexts lie, one a record. */
+void update_head(char *base, uint64_t data_off, uint64_t word_off, uint32_t words)
+{
+	struct area_head *h = (struct area_head *)(base + data_off) - 1;
+
+	h->to_word = (int64_t)(word_off - data_off);
+	h->words = words;
+}
+
+/* The words of a data area, which are this far apart; NULL if it is none. */
+enum { APART = sizeof(struct seg_context) / sizeof(uint32_t) };
+
+static uint32_t *words_of(char *area, uint32_t *words)
+{
+	uint64_t at, word, end;
+	char *base = segment_range(&end);
+	const struct area_head *h;
+
+	if (!base || (uintptr_t)area < (uintptr_t)base)
+		return NULL;
+	at = (uint64_t)((uintptr_t)area - (uintptr_t)base);
+	if (at % 8 || at < sizeof(*h) || at >= end)
+		return NULL;
+	h = (const struct area_head *)area - 1;
+	*words = __atomic_load_n(&h->words, __ATOMIC_RELAXED);
+	word = at + (uint64_t)__atomic_load_n(&h->to_word, __ATOMIC_RELAXED);
+	if (*words == 0 || word % 4 || word >= end || *words > (end - word) / sizeof(struct seg_context))
+		return NULL;
+	return (uint32_t *)(base + word);
+}
+
+/* Until the first update readers do without the words. */
+static void say_used(void)
+{
+	uint64_t end;
+	struct seg_header *h = (struct seg_header *)segment_range(&end);
+
+	if (h && !__atomic_load_n(&h->updates, __ATOMIC_RELAXED))
+		store_u32_first(&h->updates, 1);
+}
+
+EXPORT int SpmiDdsUpdateBegin(char *Area)
+{
+	uint32_t words, i, old;
+	uint32_t *w = words_of(Area, &words);
+
+	if (!w)
+		return SiNotFound;
+	say_used();
+	old = __atomic_load_n(w, __ATOMIC_RELAXED);
+	if (old % 2 || !__atomic_compare_exchange_n(w, &old, old + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return SiInstBusy;
+	for (i = 1; i < words; i++)
+		__atomic_fetch_add(&w[i * APART], 1, __ATOMIC_RELAXED);
+	order_later_stores();
+	return SiSuccess;
+}
+
+/* The first word comes last: who finds it even may begin. */
+EXPORT int SpmiDdsUpdateEnd(char *Area)
+{
+	uint32_t words, i;
+	uint32_t *w = words_of(Area, &words);
+
+	if (!w)
+		return SiNotFound;
+	if (__atomic_load_n(w, __ATOMIC_RELAXED) % 2 == 0)
+		return SiBadArgument;
+	for (i = words; i-- > 0;)
+		__atomic_fetch_add(&w[i * APART], 1, __ATOMIC_RELEASE);
+	return SiSuccess;
+}

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ids"
+)
+
+// TestManyDomains: contexts below many parents at once do not cost a file each, for which
+// a request would have to wait.
+func TestManyDomains(t *testing.T) {
+	l := newLab(t)
+	const n = 500
+	contexts := []readertest.Context{{Path: "DDS/v"}, {Path: "DDS/v/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}}}
+	for i := range n {
+		contexts = append(contexts, readertest.Context{Path: fmt.Sprintf("DDS/v/c%d", i)})
+	}
+	s := readertest.New(t, "many", 4<<20, contexts...)
+	for i := range uint32(n) {
+		s.Add(i, 1, fmt.Sprintf("DDS/v/c%d/x", i), "")
+		s.Add(n+i, 1, fmt.Sprintf("DDS/v/c%d/y", i), "")
+	}
+	s.Publish(l.dir, -1)
+	want := ""
+	for _, i := range []int{0, 1, n - 1} {
+		metric := fmt.Sprintf("dds.v.c%d.n", i)
+		l.is(metric, "x=0 y=0")
+		want += l.numbersOf(metric)
+	}
+	l.end()
+	list, err := filepath.Glob(filepath.Join(l.state, "*.ids"))
+	if err != nil || len(list) > 10 {
+		t.Errorf("%d files of numbers, %v", len(list), err)
+	}
+	l.start()
+	got := ""
+	for _, i := range []int{0, 1, n - 1} {
+		got += l.numbersOf(fmt.Sprintf("dds.v.c%d.n", i))
+	}
+	if got != want {
+		t.Errorf("numbers are\n%swant\n%s", got, want)
+	}
+}
+
+// TestOwnFile: a domain that has a file of its own goes on with the numbers there.
+func TestOwnFile(t *testing.T) {
+	l := newLab(t)
+	l.end()
+	own, err := ids.Open(filepath.Join(l.state, fmt.Sprintf("%s.%d.ids", Name, firstSerial)))
+	must(t, err)
+	for _, name := range []string{"a", "b", "c", "Bingo"} {
+		_, err := own.ID(name)
+		must(t, err)
+	}
+	must(t, own.Close())
+	l.start()
+	s := supl(t)
+	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
+	s.Add(1, bingo, "DDS/IBM/Moretest/Bango", "")
+	s.Publish(l.dir, -1)
+	d, err := l.Desc("dds.IBM.Moretest.problems")
+	must(t, err)
+	for name, want := range map[string]int32{"Bingo": 3, "Bango": 4} {
+		if id, err := l.Lookup(d.InDom, name); id != want || err != nil {
+			t.Errorf("%s has number %d, %v, want %d", name, id, err, want)
+		}
+	}
+}

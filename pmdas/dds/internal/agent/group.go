@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+)
+
+// group finds a group by its key, or makes it.
+func (t *tree) group(path, key string) *group {
+	g := t.groups[key]
+	if g == nil {
+		g = &group{key: key, path: path, byName: make(map[string]int), highest: -1}
+		t.groups[key] = g
+	}
+	return g
+}
+
+// domain gives a group its instance domain, if it has none, on a user's account.
+func (t *tree) domain(g *group, u *account) error {
+	if g.insts != nil {
+		return nil
+	}
+	if limit := t.agent.conf.Domains; u.domains >= limit {
+		t.tidy(g)
+		return overLimit("contexts with volatile ones below", limit)
+	}
+	serial, err := t.serials.ID(g.path)
+	if err != nil {
+		return errNumber
+	}
+	u.domains++
+	g.insts = &pmda.InDom[place]{
+		Serial: firstSerial + int(serial), Name: "contexts below " + g.path, Keep: true, IDs: t.idsOf(firstSerial + int(serial)),
+		OneLine:        "volatile contexts below " + names.Line(g.path),
+		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
+		Prepare:        func(list []place) { g.collect(t, list) },
+		InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
+	}
+	return nil
+}
+
+// idsOf returns where the instances of a domain have their numbers from: all domains share
+// one file, as to open one takes as long as the disk does. A domain that has a file of its
+// own, as earlier versions made them, goes on with that, which is nil.
+func (t *tree) idsOf(serial int) pmda.Numbers {
+	dir := t.agent.stateDir
+	if dir != "" && there(filepath.Join(dir, fmt.Sprintf("%s.%d.ids", Name, serial))) {
+		return nil
+	}
+	return within{t.instances, strconv.Itoa(serial) + " "}
+}
+
+// within gives the instances of one domain numbers of those that all share.
+type within struct {
+	all    numbers
+	prefix string
+}
+
+func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
+
+// settle gives a context a place in its group.
+func (g *group) settle(l *live) {
+	if n := len(g.free); n > 0 {
+		l.at = g.free[n-1]
+		g.free = g.free[:n-1]
+	} else {
+		l.at = place(len(g.lives))
+		g.lives, g.spots, g.seen = append(g.lives, nil), append(g.spots, spot{}), append(g.seen, 0)
+	}
+	g.lives[l.at], g.spots[l.at] = l, spot{l.c.Place, l.form}
+	l.group = g
+}
+
+// leave gives the place back.
+func (g *group) leave(l *live) {
+	g.lives[l.at], g.spots[l.at] = nil, spot{}
+	g.free = append(g.free, l.at)
+	l.group = nil
+}
+
+// instance returns an instance's name; where another context has it, with a suffix.
+func (t *tree) instance(g *group, path string) (string, error) {
+	name, mine := names.Instance(path), true
+	if name != path {
+		var err error
+		if mine, err = t.owns(g.key+" "+name, path); err != nil {
+			return "", err
+		}
+	}
+	if _, taken := g.insts.Get(name); taken || !mine {
+		return name + names.Suffix(path), nil
+	}
+	return name, nil
+}
+
+// complete reports whether all metrics of a form are still exported.
+func (t *tree) complete(f *form, g *group) bool {
+	for i, s := range f.stats {
+		if s != nil && !g.columns[i].there {
+			return false
+		}
+	}
+	return true
+}

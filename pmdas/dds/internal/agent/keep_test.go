@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/pcp"
+)
+
+// described is everything that clients learn of metrics beside their values.
+func (l *lab) described(metrics ...string) string {
+	l.t.Helper()
+	var b strings.Builder
+	for _, m := range metrics {
+		d, err := l.Desc(m)
+		if err != nil {
+			l.t.Fatalf("%s: %v", m, err)
+		}
+		one, long := l.Text(m)
+		fmt.Fprintf(&b, "%s %+v %q %q %v\n", m, d, one, long, l.Labels(uint32(d.PMID), pcp.LabelItem))
+	}
+	return b.String()
+}
+
+// rich is a supplier with all that can be said of a statistic.
+func rich(t *testing.T) *readertest.Segment {
+	full := func(s *readertest.Stat) {
+		s.Units, s.Help, s.Labels = pcp.Bytes.Word(), "At \"length\",\nin two lines.", `{"role":"db","n":12345678901234567890,"ok":true}`
+	}
+	return readertest.New(t, "rich", 0, readertest.Context{Path: "DDS/v"},
+		readertest.Context{Path: "DDS/v/c", Descr: "A context", ASN: 3, Labels: `{"x":"y"}`, Stats: []readertest.Stat{stat("a", 0, full), stat("b", 1, quantity)}},
+		readertest.Context{Path: "DDS/v/c/T", Template: true, Stats: []readertest.Stat{stat("i", 0, full)}})
+}
+
+var richNames = []string{"dds.v.c.a", "dds.v.c.b", "dds.v.c.i"}
+
+// TestKept: metrics whose supplier is away are there after a restart of the agent, too,
+// as they were, for as long as it would have kept them.
+func TestKept(t *testing.T) {
+	for name, inUse := range map[string]bool{"away before": false, "away since": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			s := rich(t)
+			s.Add(0, 2, "DDS/v/c/one", "")
+			s.Publish(l.dir, -1)
+			l.names(richNames...)
+			want := l.described(richNames...)
+			if !inUse {
+				s.Die()
+				l.second()
+				l.ahead = 20 * time.Hour
+				l.second()
+			}
+			l.end()
+			s.Die()
+			l.start()
+			l.names(richNames...)
+			if got := l.described(richNames...); got != want {
+				t.Errorf("after a restart\n%s, before\n%s", got, want)
+			}
+			l.is("dds.v.c.a", pcp.ErrValue.Error())
+			l.is("dds.v.c.i", "")
+			l.is("rtime.dds.agent.metrics", "=3")
+			s = rich(t)
+			s.Stamp(time.Now().Add(l.ahead))
+			s.Put64(s.Data[1], 5)
+			s.Put64(s.Add(3, 2, "DDS/v/c/one", ""), 7)
+			s.Publish(l.dir, -1)
+			l.is("dds.v.c.a", "=5")
+			l.is("dds.v.c.i", "one=7")
+			if got := l.described(richNames...); got != want {
+				t.Errorf("back again\n%s, before\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestKeptSince: the time for which a metric is kept goes on over restarts.
+func TestKeptSince(t *testing.T) {
+	l := newLab(t)
+	s := rich(t)
+	s.Publish(l.dir, -1)
+	l.names(richNames[:2]...)
+	s.Die()
+	l.second()
+	for _, c := range []struct {
+		hours int
+		want  []string
+	}{{10, richNames[:2]}, {23, richNames[:2]}, {25, nil}} {
+		l.end()
+		l.ahead = time.Duration(c.hours) * time.Hour
+		l.start()
+		l.names(c.want...)
+	}
+	l.is("rtime.dds.agent.users", "=0")
+}
+
+// TestKeptWhenKilled: an agent that is killed has written what there was.
+func TestKeptWhenKilled(t *testing.T) {
+	l := newLab(t)
+	s := rich(t)
+	s.Publish(l.dir, -1)
+	l.names(richNames[:2]...)
+	l.second()
+	l.a.keeper.busy <- struct{}{} // when what is being written is there
+	left := &lab{t: t, dir: l.dir, state: t.TempDir()}
+	must(t, os.CopyFS(left.state, os.DirFS(l.state)))
+	<-l.a.keeper.busy
+	s.Die()
+	left.start()
+	left.names(richNames[:2]...)
+	left.is("dds.v.c.a", pcp.ErrValue.Error())
+}
+
+// TestKeptDamaged: a file that is damaged is set aside, and the metrics have the same
+// numbers when their supplier is back.
+func TestKeptDamaged(t *testing.T) {
+	l := newLab(t)
+	s := rich(t)
+	s.Publish(l.dir, -1)
+	want := l.described(richNames[:2]...)
+	l.end()
+	s.Die()
+	path := filepath.Join(l.state, "dds.kept")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	text[len(text)/2] ^= 1
+	must(t, os.WriteFile(path, text, 0o600))
+	l.start()
+	l.names()
+	rich(t).Publish(l.dir, -1)
+	if got := l.described(richNames[:2]...); got != want {
+		t.Errorf("%s, before %s", got, want)
+	}
+	if _, err := os.Stat(path + ".damaged-1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeptLimit: no more comes back than the user may have.
+func TestKeptLimit(t *testing.T) {
+	l := newLab(t)
+	s := rich(t)
+	s.Publish(l.dir, -1)
+	l.names(richNames[:2]...)
+	s.Die()
+	l.end()
+	l.start(func(a *Agent) { a.conf.Metrics = 1 })
+	l.is("rtime.dds.agent.metrics", "=1")
+	l.end()
+	l.start(func(a *Agent) { a.conf.Keep = 0 })
+	l.is("rtime.dds.agent.metrics", "=0")
+}
+
+// TestKeptMany: so many that they do not all come back at once are there in the end, and
+// none is forgotten by an agent that ends before.
+func TestKeptMany(t *testing.T) {
+	all := func(a *Agent) { a.conf.Metrics = 3 * reviveAtOnce }
+	l := newLab(t, all)
+	contexts := []readertest.Context{{Path: "DDS/v"}}
+	const each = 50
+	var stats []readertest.Stat
+	for i := range uint32(each) {
+		stats = append(stats, stat(fmt.Sprintf("s%d", i), i))
+	}
+	for i := range 2 * reviveAtOnce / each {
+		contexts = append(contexts, readertest.Context{Path: fmt.Sprintf("DDS/v/c%d", i), Stats: stats})
+	}
+	s := readertest.New(t, "many", 8<<20, contexts...)
+	s.Publish(l.dir, -1)
+	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 2*reviveAtOnce))
+	s.Die()
+	for range 2 {
+		l.end()
+		l.start(all)
+		l.is("rtime.dds.agent.metrics", fmt.Sprint("=", reviveAtOnce))
+	}
+	l.second()
+	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 2*reviveAtOnce))
+	l.is("dds.v.c0.s0", pcp.ErrValue.Error())
+}

@@ -1,0 +1,219 @@
+package spmi
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// A supplier that could not be published when it was opened has handles that store into
+// private memory, and whoever has copies of them goes on to do so. When it is published
+// after all, that memory stays what counts, and its values are copied to the segment.
+
+const (
+	everySecond = time.Second
+	copyEvery   = 10 * time.Millisecond // at most so often
+	retryAtMost = 64 * time.Second
+)
+
+// backoff says when to try again.
+type backoff struct {
+	at   time.Time
+	wait time.Duration
+}
+
+// failed puts the next attempt off: the longer the more often it failed, but not where
+// there is no directory, which costs one look.
+func (b *backoff) failed(now time.Time, err error) {
+	b.wait = min(max(2*b.wait, everySecond), retryAtMost)
+	if errors.Is(err, fs.ErrNotExist) {
+		b.wait = everySecond
+	}
+	b.at = now.Add(b.wait)
+}
+
+// Retry publishes the supplier if it is not published and that can be done by now. It
+// returns what Err does from then on: ErrDuplicate, too, if another supplier has come to
+// have one of its paths. Unless Manual is set, the supplier itself tries again, each
+// second while there is no directory and at least each minute otherwise.
+//
+// Values that were stored before count. What handles of contexts that are there already
+// store is seen with a delay: at once after Context.Update and Touch, and unless Manual is
+// set within a second, or within Interval where somebody asks more often.
+func (s *Supplier) Retry() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fail(CodeNotInit, "", "")
+	}
+	return s.attach()
+}
+
+// turn does what is to be done from time to time, and returns when to come again.
+func (s *Supplier) turn(now time.Time) time.Duration {
+	s.stamp(now)
+	s.mu.Lock()
+	if !s.closed && s.Err() != nil && !now.Before(s.retry.at) {
+		if err := s.attach(); err != nil {
+			s.retry.failed(now, err)
+		}
+	}
+	s.mu.Unlock()
+	if asked := s.Interval(); s.copyLate() && asked > 0 {
+		return min(max(asked, copyEvery), everySecond)
+	}
+	return everySecond
+}
+
+// attach publishes what is there. The caller holds the lock.
+func (s *Supplier) attach() error {
+	if s.Err() == nil {
+		return nil
+	}
+	if err := s.orphans(); err != nil {
+		return s.stayPrivate(err)
+	}
+	p := s.plan
+	var there []added
+	w, err := ddsseg.CreateWriter(s.dir, s.name, p.decls, p.claim, func(w *ddsseg.Writer) (err error) {
+		for i, c := range p.contexts {
+			c.area.Load().copyTo(w.Fixed(i))
+		}
+		there, err = s.addAll(w)
+		return err
+	})
+	if err != nil {
+		return s.stayPrivate(claimError(err))
+	}
+	for i, c := range p.contexts {
+		s.mirror(c.area.Load(), w.Fixed(i))
+	}
+	for _, v := range there {
+		v.a.slot, v.a.claimed = v.slot, v.claimed
+		v.a.freeLater(w)
+		s.mirror(v.a, v.slot.Area)
+	}
+	s.use(w)
+	return nil
+}
+
+func (s *Supplier) stayPrivate(err error) error {
+	s.now.Store(&segment{line: s.now.Load().line, err: err})
+	return err
+}
+
+// orphans looks for contexts below other suppliers' that do not exist: when they were
+// declared, nobody could be asked.
+func (s *Supplier) orphans() error {
+	for path, n := range s.tree.nodes {
+		parent := ddsseg.Parent(path)
+		if n.ctx == nil || parent == "" || s.tree.nodes[parent] != nil {
+			continue
+		}
+		taken, err := ddsseg.Taken(s.dir, parent)
+		if err != nil {
+			return claimError(err)
+		}
+		if !taken {
+			return fail(CodeInvalidCx, path, "no context "+parent+" above it")
+		}
+	}
+	return nil
+}
+
+// added is a volatile context that a writer has taken in.
+type added struct {
+	a       *area
+	slot    *ddsseg.Slot
+	claimed string
+}
+
+// addAll adds the volatile contexts that are there, with their values.
+func (s *Supplier) addAll(w *ddsseg.Writer) ([]added, error) {
+	var all []added
+	for _, path := range slices.Sorted(maps.Keys(s.tree.nodes)) {
+		n := s.tree.nodes[path]
+		if !n.volatile {
+			continue
+		}
+		v := added{a: n.ctx.area.Load()}
+		if !s.tree.owns(ddsseg.Parent(path)) {
+			if err := w.Claim(path); err != nil {
+				return nil, err
+			}
+			v.claimed = path
+		}
+		var err error
+		if v.slot, err = w.Add(n.kind.template, decl(path, n.ctx, &kind{}, false)); err != nil {
+			return nil, err
+		}
+		v.a.copyTo(v.slot.Area)
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// mirror has the values of an area copied from now on.
+func (s *Supplier) mirror(a *area, to ddsseg.Area) {
+	if len(to.Words) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shared = to
+	a.copy()
+	s.late = append(s.late, a)
+}
+
+// copyLate copies what has changed, and reports whether there is anything to copy.
+func (s *Supplier) copyLate() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = slices.DeleteFunc(s.late, func(a *area) bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.gone {
+			a.copy()
+		}
+		return a.gone
+	})
+	return len(s.late) > 0
+}
+
+// copyTo copies the values to where no reader looks yet.
+func (a *area) copyTo(to ddsseg.Area) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range to.Words {
+		atomic.StoreUint64(&to.Words[i], atomic.LoadUint64(&a.words[i]))
+	}
+}
+
+// copy copies the values, if they have changed, as one update. The caller holds the
+// area's lock, so that no update of the program's is under way.
+func (a *area) copy() {
+	defer runtime.KeepAlive(a)
+	if !a.differs() {
+		return
+	}
+	a.shared.Update.Begin()
+	for i := range a.words {
+		atomic.StoreUint64(&a.shared.Words[i], atomic.LoadUint64(&a.words[i]))
+	}
+	a.shared.Update.End()
+}
+
+func (a *area) differs() bool {
+	for i := range a.words {
+		if atomic.LoadUint64(&a.words[i]) != atomic.LoadUint64(&a.shared.Words[i]) {
+			return true
+		}
+	}
+	return false
+}

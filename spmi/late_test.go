@@ -1,0 +1,225 @@
+//go:build linux
+
+package spmi_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/spmi"
+)
+
+// await waits for a condition, for longer than it can take on any machine.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited 30 s: %s", what)
+		}
+	}
+}
+
+// appear makes the segment directory, all at once.
+func appear(t *testing.T, dir string) {
+	t.Helper()
+	made := filepath.Join(filepath.Dir(dir), "made")
+	must(t, os.Mkdir(made, 0o755))
+	prepare(t, made)
+	must(t, os.Rename(made, dir))
+}
+
+// TestPublishedLate: a supplier that was opened before there was a directory publishes
+// itself when there is one. It loses nothing of what goroutines add meanwhile, and who
+// reads sees each update whole.
+func TestPublishedLate(t *testing.T) {
+	dir := filepath.Join(segments(t), "later")
+	var pair struct{ A, B spmi.Counter }
+	v := &bingo{}
+	c := &spmi.Context{Path: "DDS/V/pair", Values: &pair}
+	s, err := spmi.Open(spmi.Options{Dir: dir, Volatile: []*spmi.Context{{Path: "DDS/V/X", Values: v}}}, c)
+	must(t, err)
+	defer s.Close()
+	vol := &spmi.Context{Path: "DDS/V/Bingo", Values: v}
+	must(t, s.Add(vol))
+	if !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
+		t.Fatalf("Err: %v", s.Err())
+	}
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	var added [4]uint64
+	for i := range added {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c.Update(func() { pair.A.Inc(); pair.B.Inc() })
+				v.Problems.Inc()
+				added[i]++
+				runtime.Gosched()
+			}
+		})
+	}
+	await(t, "something is added", func() bool { return pair.A.Value() > 0 && v.Problems.Value() > 0 })
+	appear(t, dir)
+	await(t, "the supplier publishes itself", func() bool { return s.Err() == nil })
+	r, w := reader(t, dir), watch{}
+	w.scan(t, r)
+	fixed, bingos := find(t, r.Contexts(), "DDS/V/pair"), w.find(t, "DDS/V/Bingo")
+	out := make([]uint64, 2)
+	for reads := 0; reads < 300; {
+		if collect(t, r, fixed, out) {
+			reads++
+			if out[0] != out[1] || out[0] == 0 {
+				t.Fatalf("half an update, or none: %d", out)
+			}
+		}
+	}
+	close(stop)
+	wg.Wait()
+	sum := added[0] + added[1] + added[2] + added[3]
+	if got := values(t, r, fixed); !slices.Equal(got, []uint64{sum, sum}) {
+		t.Errorf("after updates: %d, want %d", got, sum)
+	}
+	await(t, "the volatile context's values come", func() bool { return values(t, r, bingos)[0] == sum })
+	must(t, s.Remove(vol))
+	must(t, s.Add(vol)) // without a detour now
+	v.Problems.Add(9)
+	w.scan(t, r)
+	if got := values(t, r, w.find(t, "DDS/V/Bingo")); got[0] != 9 {
+		t.Errorf("added anew: %d", got)
+	}
+}
+
+// TestRetry: a program that does everything itself tries when it likes; its values come
+// with Touch and Update.
+func TestRetry(t *testing.T) {
+	dir := filepath.Join(segments(t), "later")
+	n := spmi.Counter{}
+	c := context("DDS/V/a", spmi.Stat{Name: "n", To: &n})
+	s, err := spmi.Open(spmi.Options{Dir: dir, Manual: true}, c)
+	must(t, err)
+	n.Add(5)
+	if err := s.Retry(); !errors.Is(err, spmi.ErrNoShmPtr) || !errors.Is(s.Err(), spmi.ErrNoShmPtr) {
+		t.Errorf("without a directory: %v, %v", err, s.Err())
+	}
+	appear(t, dir)
+	must(t, s.Retry())
+	must(t, s.Retry())
+	must(t, s.Err())
+	r := reader(t, dir)
+	is := func(want uint64) {
+		t.Helper()
+		if got := values(t, r, find(t, r.Contexts(), "DDS/V/a")); got[0] != want {
+			t.Errorf("%d, want %d", got[0], want)
+		}
+	}
+	is(5)
+	n.Inc()
+	s.Touch()
+	is(6)
+	c.Update(func() { n.Inc() })
+	is(7)
+	must(t, s.Close())
+	if err := s.Retry(); !errors.Is(err, spmi.ErrNotInit) {
+		t.Errorf("closed: %v", err)
+	}
+	n.Inc()
+	if n.Value() != 8 || len(files(t, dir)) != 0 {
+		t.Errorf("closed: %d, %v", n.Value(), files(t, dir))
+	}
+}
+
+// TestLateRefused: what nobody could be asked about at first is checked when somebody
+// can be: whether another supplier has a path, and whether it has the context above.
+func TestLateRefused(t *testing.T) {
+	dir := filepath.Join(segments(t), "later")
+	open := func(path string, volatile bool) *spmi.Supplier {
+		kind := &spmi.Context{Path: "DDS/V/X", Values: &bingo{}}
+		o := spmi.Options{Dir: dir, Manual: true, Volatile: []*spmi.Context{kind}}
+		var fixed []*spmi.Context
+		if !volatile {
+			fixed = []*spmi.Context{context(path, stat("s"))}
+		}
+		s, err := spmi.Open(o, fixed...)
+		must(t, err)
+		t.Cleanup(func() { s.Close() })
+		if volatile {
+			must(t, s.Add(&spmi.Context{Path: path, Values: &bingo{}}))
+		}
+		return s
+	}
+	fixed, volatile, below := open("DDS/V/a", false), open("DDS/V/a", true), open("DDS/V/a/b", false)
+	appear(t, dir)
+	if err := below.Retry(); !errors.Is(err, spmi.ErrInvalidCx) {
+		t.Errorf("without the context above: %v", err)
+	}
+	p, said := supply(t, dir, "DDS/V/a", nobody)
+	if said != "<nil>" {
+		t.Fatal(said)
+	}
+	for name, s := range map[string]*spmi.Supplier{"fixed": fixed, "volatile": volatile} {
+		if err := s.Retry(); !errors.Is(err, spmi.ErrDuplicate) || !errors.Is(s.Err(), spmi.ErrDuplicate) {
+			t.Errorf("%s: another has the path: %v, %v", name, err, s.Err())
+		}
+	}
+	must(t, below.Retry())
+	if n := len(files(t, dir)); n != 2 {
+		t.Errorf("%d segments, want 2", n)
+	}
+	p.kill()
+	must(t, fixed.Retry())
+	if err := volatile.Retry(); !errors.Is(err, spmi.ErrDuplicate) {
+		t.Errorf("this process has the path: %v", err)
+	}
+	must(t, fixed.Close())
+	must(t, volatile.Retry())
+	if _, said := supply(t, dir, "DDS/V/a", nobody); said == "<nil>" {
+		t.Error("a volatile context that was published late was not claimed")
+	}
+}
+
+// TestStay: a supplier takes back that it was told to go away.
+func TestStay(t *testing.T) {
+	dir := segments(t)
+	s := open(t, spmi.Options{Dir: dir, Manual: true}, context("DDS/V/a", stat("s")))
+	r := reader(t, dir)
+	must(t, r.SetGoAway())
+	before := stamp(t, r)
+	time.Sleep(2 * time.Microsecond)
+	s.Stay()
+	if away, err := r.GoAway(); away || err != nil || s.GoAway() {
+		t.Errorf("still told to go: %v, %v, %v", away, err, s.GoAway())
+	}
+	if !stamp(t, r).After(before) {
+		t.Error("Stay does not count as activity")
+	}
+}
+
+// TestBelowVendor: a vendor's context is nobody's own, so what comes and goes below it
+// belongs to the first who adds it.
+func TestBelowVendor(t *testing.T) {
+	dir := segments(t)
+	kinds := []*spmi.Context{{Path: "DDS/V/X", Values: &bingo{}}}
+	vendor := func() *spmi.Context { return &spmi.Context{Path: "DDS/V"} }
+	a, b := open(t, spmi.Options{Dir: dir, Volatile: kinds}, vendor()), open(t, spmi.Options{Dir: dir, Volatile: kinds}, vendor())
+	c := &spmi.Context{Path: "DDS/V/Bingo", Values: &bingo{}}
+	must(t, a.Add(c))
+	d := &spmi.Context{Path: "DDS/V/Bingo", Values: &bingo{}}
+	if err := b.Add(d); !errors.Is(err, spmi.ErrDuplicate) {
+		t.Errorf("in this process: %v", err)
+	}
+	if _, said := supply(t, dir, "DDS/V/Bingo", nobody); said == "<nil>" {
+		t.Error("another user's process has it, too")
+	}
+	must(t, a.Remove(c))
+	must(t, b.Add(d))
+}

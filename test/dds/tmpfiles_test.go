@@ -1,0 +1,55 @@
+package dds
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// TestTmpfiles: what Install gives systemd-tmpfiles to make at boot is the directory that
+// the agent would make, for the user that PCP runs as. It goes where there is a folder for
+// it, and stands on the list of what Remove removes.
+func TestTmpfiles(t *testing.T) {
+	top, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("/bin/sh", "-euc", `. "$0/scripts/common.sh"; . "$0/scripts/files.sh"; manifest=list
+PCP_USER=someone PCP_GROUP=some
+put_tmpfiles "$0/pmdas/dds/tmpfiles.conf" . rtime-dds.conf nowhere etc other
+put_tmpfiles "$0/pmdas/dds/tmpfiles.conf" . rtime-dds.conf nowhere
+put_tmpfiles "$0/pmdas/lan/tmpfiles.conf" . rtime-rtlan.conf etc
+cat list`, top)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil || string(out) != "etc/rtime-dds.conf\n" {
+		t.Fatalf("%q %v", out, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "etc/rtime-dds.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	want := []string{
+		"d " + filepath.Dir(ddsseg.DefaultDir) + " 0755 root root -",
+		fmt.Sprintf("d %s %04o someone some -", ddsseg.DefaultDir, ddsseg.DirMode),
+		fmt.Sprintf("d %s/%s %04o someone some -", ddsseg.DefaultDir, ddsseg.ClaimsDir, ddsseg.ClaimsMode),
+	}
+	if fmt.Sprint(lines) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+}
