@@ -4,6 +4,7 @@
  *	random SEED [PROGRAM]    kills 64 processes at random points
  *	step WHAT FROM STRIDE    kills 64, the i-th after FROM + i * STRIDE instructions
  *	calls WHAT FROM STRIDE   the same, entries into the kernel and returns counted instead
+ *	both WHAT FROM STRIDE    the same, and up to 198 instructions more
  *	newcomer                 a process finds names and identifiers as they were
  *	end                      the process that has been counting all the time ends
  *
@@ -87,7 +88,7 @@ static int order(char *line)
 		kill_random((uint32_t)atoi(first), second);
 		return 0;
 	}
-	return kill_steps(first, strcmp(what, "calls") == 0, atol(second), atol(third));
+	return kill_steps(first, *what == 's' ? BY_STEP : *what == 'c' ? BY_CALL : BY_BOTH, atol(second), atol(third));
 }
 
 int main(int argc, char **argv)

@@ -54,7 +54,8 @@ void witness(int until);
 /* Kills a batch: at random, or each one some steps later than the one before. The last
  * answers how many had done all. */
 void kill_random(uint32_t seed, const char *exe);
-int kill_steps(const char *what, int calls, long from, long stride);
+enum by { BY_STEP, BY_CALL, BY_BOTH };
+int kill_steps(const char *what, enum by how, long from, long stride);
 
 /* Whether a new process finds names as they were. */
 void newcomer(void);

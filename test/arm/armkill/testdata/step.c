@@ -1,7 +1,10 @@
 /* Kills after so many instructions. */
+#include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +12,7 @@
 #include "work.h"
 
 static arm_data1_t data;
+static int running;
 static long serial; /* of names that were never there before */
 static char fresh[32];
 
@@ -38,15 +42,27 @@ static void pair(int i)
 	stop(v, v->thread, start(v, v->thread, NULL), ARM_GOOD, NULL);
 }
 
-/* What has data, ends badly, and is updated. */
-static void rich(int i)
+/* With data: a parent, a trace, a metric. */
+static void starts(int i)
 {
-	struct victim *v = &victims[i];
-	int h = start(v, v->thread, &data);
+	running = start(&victims[i], victims[i].thread, &data);
+}
 
+static void started(int i)
+{
+	warm(i);
+	starts(i);
 	data.flags[0] = 0;
-	update(v, v->thread, h, &data);
-	stop(v, v->thread, h, ARM_FAILED, &data);
+}
+
+static void updates(int i)
+{
+	update(&victims[i], victims[i].thread, running, &data);
+}
+
+static void fails(int i)
+{
+	stop(&victims[i], victims[i].thread, running, ARM_FAILED, &data);
 }
 
 static void names(int i)
@@ -54,20 +70,63 @@ static void names(int i)
 	RIGHT(&victims[i], arm_getid((int)victims[i].app, fresh, NULL, 0, NULL, 0) > 0);
 }
 
-/* The application is begun with twice, and ended once. */
 static void ends(int i)
 {
 	RIGHT(&victims[i], arm_end((int)victims[i].app, 0, NULL, 0) == 0);
 }
 
+/* In a directory of its own, where nobody has left names. */
+static void elsewhere(int i)
+{
+	char dir[4096];
+
+	MUST(snprintf(dir, sizeof(dir), "%s.d%ld", getenv("KILL_NOTES"), serial) < (int)sizeof(dir));
+	MUST(mkdir(dir, 0700) == 0 || errno == EEXIST);
+	MUST(setenv("RTIME_ARM_DIR", dir, 1) == 0);
+	(void)i;
+}
+
+static void in_new_process(void (*what)(int), int i)
+{
+	pid_t pid = child();
+
+	if (pid == 0) {
+		elsewhere(i);
+		what(i);
+		MUST(victims[i].bad == 0);
+		_exit(0);
+	}
+	end_of(pid, 0);
+}
+
+/* Those who come later get on well, whatever was left. */
+static void works_there(int i)
+{
+	struct victim *v = &victims[i], was = *v;
+
+	in_new_process(warm, i);
+	MUST(was.tran == 0 || was.tran == v->tran);
+	MUST(was.app == 0 || was.app == v->app);
+	was = *v;
+	in_new_process(warm, i);
+	MUST(was.tran == v->tran && was.app == v->app);
+	memset(v, 0, offsetof(struct victim, over));
+	memset(v->thread, 0, sizeof(v->thread));
+}
+
 static const struct {
 	const char *name;
-	void (*before)(int), (*what)(int);
+	void (*before)(int), (*what)(int), (*after)(int);
 } ops[] = {
-	{ "pair", warm, pair },        /* the quick way */
-	{ "first", registers, pair },  /* a thread's first */
-	{ "rich", warm, rich },        { "init", nothing, registers },
-	{ "getid", registers, names }, { "end", registers, ends },
+	{ "pair", warm, pair, NULL },       /* the quick way */
+	{ "first", registers, pair, NULL }, /* a thread's first */
+	{ "start", warm, starts, NULL },
+	{ "update", started, updates, NULL },
+	{ "stop", started, fails, NULL },
+	{ "init", nothing, registers, NULL },
+	{ "end", registers, ends, NULL },
+	{ "getid", registers, names, NULL },
+	{ "create", elsewhere, registers, works_there },
 };
 
 static int find(const char *name)
@@ -105,29 +164,34 @@ static int over(int i)
 	return (int)__atomic_load_n(&victims[i].over, __ATOMIC_ACQUIRE);
 }
 
-static void lead(pid_t pid, int i, int calls, long steps)
+static void lead(pid_t pid, int i, int request, long steps)
 {
 	for (; steps > 0 && !over(i); steps--) {
-		MUST(ptrace(calls ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, pid, NULL, NULL) == 0);
+		MUST(ptrace(request, pid, NULL, NULL) == 0);
 		expect_stop(pid, SIGTRAP);
 	}
 }
 
-int kill_steps(const char *what, int calls, long from, long stride)
+int kill_steps(const char *what, enum by how, long from, long stride)
 {
 	int i, op = find(what), done = 0;
 
 	for (i = 0; i < VICTIMS; i++) {
-		pid_t pid = child();
+		long steps = from + i * stride;
+		pid_t pid;
 
-		serial++;
-		if (pid == 0)
+		serial += ops[op].what == names || ops[op].after;
+		if ((pid = child()) == 0)
 			stepped(i, op);
 		expect_stop(pid, SIGSTOP);
-		lead(pid, i, calls, from + i * stride);
+		lead(pid, i, how == BY_STEP ? PTRACE_SINGLESTEP : PTRACE_SYSCALL, steps);
+		if (how == BY_BOTH)
+			lead(pid, i, PTRACE_SINGLESTEP, steps * 37 % 199);
 		done += over(i);
 		MUST(kill(pid, SIGKILL) == 0);
 		end_of(pid, SIGKILL);
+		if (ops[op].after)
+			ops[op].after(i);
 	}
 	return done;
 }
