@@ -8,9 +8,9 @@ import (
 const (
 	clockPair  = "clock_gettime twice"
 	armPair    = "arm_start and arm_stop"
-	noTSCPair  = "the same without the processor's counter"
-	asyncPair  = "pmtracebegin and pmtraceend, asynchronous"
-	syncPair   = "the same, synchronous"
+	noTSCPair  = "these without the processor's counter"
+	asyncPair  = "pmtracebegin and -end, asynchronous"
+	syncPair   = "pmtracebegin and -end, synchronous"
 	oneThread  = "one thread"
 	twoThreads = "two threads"
 )
@@ -39,7 +39,7 @@ func (b *bench) c() error {
 	}
 	calls.print("A transaction in C, ns", clockPair)
 	rates.print("Pairs per microsecond on one transaction", oneThread)
-	slow.print("The same without the processor's counter", oneThread)
+	slow.print("Without the processor's counter", oneThread)
 	fmt.Println()
 	calls.atMost(1, armPair, clockPair)
 	calls.atMost(1.6, noTSCPair, clockPair)

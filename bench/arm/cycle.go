@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
@@ -23,14 +24,14 @@ func (b *bench) cycle() error {
 	defer a.stop()
 	fmt.Printf("\nThe agent at %d transactions, interval 1 s: ms of CPU per interval\n", n)
 	for _, state := range []struct {
-		name string
-		do   func([]*arm.Transaction)
+		name  string
+		often func()
 	}{
-		{"none active", func([]*arm.Transaction) {}},
-		{"each ends four times per interval", endAll},
-		{"all running, none ends", startAll},
+		{"none active", func() {}},
+		{"each ends four times per interval", func() { endAll(list) }},
+		{"all running, none ends", startAll(list)},
 	} {
-		stop := again(func() { state.do(list) })
+		stop := again(state.often)
 		time.Sleep(2 * time.Second) // the interval before is over
 		ms, err := a.perCycle(measured)
 		stop()
@@ -63,16 +64,14 @@ func endAll(list []*arm.Transaction) {
 	}
 }
 
-// startAll makes sure that an execution of each transaction is running.
-func startAll(list []*arm.Transaction) {
-	if running == nil {
+// startAll returns what begins an execution of each transaction, when it is called first.
+func startAll(list []*arm.Transaction) func() {
+	return sync.OnceFunc(func() {
 		for _, t := range list {
-			running = append(running, t.Start(context.Background()))
+			t.Start(context.Background())
 		}
-	}
+	})
 }
-
-var running []arm.Running
 
 // again does something four times a second until it is stopped.
 func again(f func()) (stop func()) {

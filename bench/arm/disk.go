@@ -130,7 +130,7 @@ func fill(dir string) (stop func(), err error) {
 	}
 	file := filepath.Join(dir, "full")
 	script := `dd if=/dev/zero of="$1" bs=64k 2>/dev/null; echo full
-		while :; do dd if=/dev/zero of="$1" bs=1M conv=notrunc,fsync 2>/dev/null; done`
+		while :; do dd if=/dev/zero of="$1" bs=1M conv=notrunc 2>/dev/null; sync --file-system "$1"; done`
 	cmd := exec.Command("sh", "-c", script, "sh", file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
@@ -140,10 +140,13 @@ func fill(dir string) (stop func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	_, err = bufio.NewReader(out).ReadString('\n')
+	r := bufio.NewReader(out)
+	_, err = r.ReadString('\n')
 	return func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_, _ = io.Copy(io.Discard, r) // until dd is gone too, and what it wrote can be freed
 		_ = cmd.Wait()
 		os.Remove(file)
+		_, _ = command("", nil, "sync", "--file-system", dir)
 	}, err
 }
