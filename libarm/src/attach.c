@@ -144,8 +144,9 @@ struct process *rt_attach(bool create)
 struct process *rt_attached(void)
 {
 	struct process *p = load_acquire(&rt_process);
-	static uint64_t next_memory;
-	uint64_t now, *next;
+	static seg_u64 next_memory;
+	seg_u64 *next;
+	uint64_t now;
 	int state;
 
 	if (p && load_acquire(&p->state) == PROCESS_READY)

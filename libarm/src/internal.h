@@ -32,10 +32,10 @@ void let_go(struct held *h);
 struct clock {
 	uint32_t seq;  /* goes up when the rest changes */
 	uint32_t busy; /* being changed: by this thread, below the signal handler that sees it */
-	uint64_t tsc, ns;
-	uint64_t mult; /* nanoseconds per count, times 2^MULT_SHIFT */
-	uint64_t span; /* how many counts after tsc it holds; 0: it does not */
-	uint64_t base_tsc, base_ns; /* an earlier reading, to measure mult against */
+	seg_u64 tsc, ns;
+	seg_u64 mult; /* nanoseconds per count, times 2^MULT_SHIFT */
+	seg_u64 span; /* how many counts after tsc it holds; 0: it does not */
+	seg_u64 base_tsc, base_ns; /* an earlier reading, to measure mult against */
 };
 
 enum local_mode { LOCAL_NONE, LOCAL_OWN, LOCAL_SHARED };
@@ -69,8 +69,8 @@ struct process {
 	uint16_t chunk_owner[CHUNK_MAX];
 	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
 	uint64_t limit;                  /* of the mapping */
-	uint64_t next_attach, next_grow; /* not before, in monotonic ns */
-	uint64_t base_tsc, base_ns;
+	seg_u64 next_attach, next_grow; /* not before, in monotonic ns */
+	seg_u64 base_tsc, base_ns;
 	uint64_t random;
 	uint32_t tsc_sound;
 	uint32_t chunk_first, chunk_low; /* numbers of chunks: where they begin, next one below */
