@@ -37,17 +37,17 @@ func perTran[V pmda.Scalar](a *Agent, get func(*collect.Tran) (V, bool)) pmda.Ge
 
 // tranCount gets a count of each transaction.
 func (a *Agent) tranCount(get func(*collect.Tran) uint64) pmda.Getter {
-	return perTran(a, func(t *collect.Tran) (uint64, bool) { return get(t), true })
+	return pmda.Per(a.trans, func(i int) (uint64, bool) { return get(a.snap.Trans[i]), true })
 }
 
 // tranTime gets a time of each transaction that was seen to end well, in microseconds.
 func (a *Agent) tranTime(get func(*collect.Tran) float64) pmda.Getter {
-	return perTran(a, func(t *collect.Tran) (float64, bool) { return get(t) / 1e3, t.Seen })
+	return pmda.Per(a.trans, func(i int) (float64, bool) { t := a.snap.Trans[i]; return get(t) / 1e3, t.Seen })
 }
 
 // wholeMillis gets the same in whole milliseconds.
 func (a *Agent) wholeMillis(get func(*collect.Tran) uint64) pmda.Getter {
-	return perTran(a, func(t *collect.Tran) (uint64, bool) { return get(t) / 1e6, t.Seen })
+	return pmda.Per(a.trans, func(i int) (uint64, bool) { t := a.snap.Trans[i]; return get(t) / 1e6, t.Seen })
 }
 
 // micros is a sum of nanoseconds in microseconds.
@@ -98,7 +98,7 @@ func (a *Agent) timeMetrics() []pmda.Metric {
 			Units: pcp.Microseconds, Get: get, OneLine: oneline, Help: help}
 	}
 	total := func(item int, name string, get func(*collect.Tran) uint64, oneline, help string) pmda.Metric {
-		m := row(item, name, perTran(a, func(t *collect.Tran) (float64, bool) { return micros(get(t)), true }), oneline, help)
+		m := row(item, name, pmda.Per(a.trans, func(i int) (float64, bool) { return micros(get(a.snap.Trans[i])), true }), oneline, help)
 		m.Sem = pcp.SemCounter
 		return m
 	}
