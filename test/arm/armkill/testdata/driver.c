@@ -62,6 +62,8 @@ static void begin_witness(void)
 	if ((witness_pid = child()) == 0)
 		witness(witness_end[0]);
 	close(witness_end[0]);
+	while (!__atomic_load_n(&victims[WITNESS].thread[0].stopped[0], __ATOMIC_ACQUIRE))
+		nap(1000); /* the others find its names */
 }
 
 static void end_witness(void)

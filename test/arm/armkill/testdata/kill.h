@@ -43,6 +43,7 @@ extern struct victim *victims;
 	} while (0)
 
 uint32_t draw(uint32_t *seed);
+void nap(long us);
 pid_t child(void);
 void end_of(pid_t pid, int how);
 void registers(int i);

@@ -18,7 +18,7 @@ static uint64_t progress(int i)
 	return n;
 }
 
-static void nap(long us)
+void nap(long us)
 {
 	struct timespec t = { 0, us * 1000 };
 
