@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func (k *killing) batch(order string, args ...any) (over int) {
 	k.settle()
 	for i := range armkill.Batch {
 		if err := k.d.Check(i, k.last[i].Sub(k.was[i])); err != nil {
-			k.t.Fatalf("%s %v: %v", order, args, err)
+			k.t.Fatalf("%s: %v", fmt.Sprintf(order, args...), err)
 		}
 	}
 	k.d.Do(nil, "newcomer")
