@@ -28,6 +28,8 @@ uint64_t clock_monotonic(void)
 #ifdef RT_TSC
 #include <cpuid.h>
 
+static const uint64_t first_ns = 10000000000; /* an older base is none for a first rate */
+
 static bool kernel_uses_tsc(void)
 {
 	char name[8];
@@ -93,7 +95,8 @@ static uint64_t rate(uint64_t ns, uint64_t counts)
 /* Begins anew to measure the rate. */
 static void forget(struct clock *c, uint64_t tsc, uint64_t ns)
 {
-	c->mult = 0;
+	store(&c->mult, 0);
+	store(&c->seq, c->seq + 1);
 	c->base_tsc = tsc;
 	c->base_ns = ns;
 }
@@ -127,7 +130,9 @@ static void adjust(struct clock *c, uint64_t *ns)
 		return;
 	store(&c->span, 0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (c->base_tsc && *ns - c->base_ns >= BASE_NS)
+	/* A first rate has nothing to be compared with: the system may have slept since an old base, which
+	 * the counter counts and the clock does not. */
+	if (c->base_tsc && *ns - c->base_ns >= BASE_NS && (c->mult || *ns - c->base_ns < first_ns))
 		set(c, tsc, *ns);
 	else
 		forget(c, tsc, *ns); /* there was no base, or it was out of its span so soon: it has jumped */
