@@ -67,7 +67,9 @@ static uint64_t grown(uint32_t type, const struct value *v, uint64_t before)
 	if (type == ARM_Counter64)
 		return v->word - before;
 	d = as_double(v->word) - as_double(before);
-	return as_word(d < 0 ? d + 4294967296.0 / v->divisor : d);
+	if (d < 0)
+		d += 4294967296.0 / v->divisor;
+	return as_word(d < 0 ? 0 : d); /* with another divisor than before it may still be less */
 }
 
 /* The latest values of a running transaction's counters. NULL: no room. */

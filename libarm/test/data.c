@@ -58,6 +58,22 @@ static void counter_late(void)
 	CHECK_EQ(metric(t, 0).sum, 30);
 }
 
+/* Divided by more than before, a value may be less by more than its width: that is no growth. */
+static void counter_shrinks(void)
+{
+	static const int types[] = { ARM_CntrDivr32, 0 };
+	int t = described("shrinks", types), h;
+	arm_data1_t *b = values(0x80);
+
+	b->metric[0].cntrdivr32.value = 4000000000u;
+	b->metric[0].cntrdivr32.divisor = 1;
+	h = start_with(t, b);
+	b->metric[0].cntrdivr32.divisor = 1000000000;
+	stop_with(h, b);
+	CHECK(real(metric(t, 0).sum) == 0);
+	CHECK_EQ(metric(t, 0).count, 2);
+}
+
 static void gauges(void)
 {
 	static const int types[] = { ARM_Gauge32, ARM_Gauge64, ARM_GaugeDivr32, 0 };
@@ -168,6 +184,7 @@ int main(void)
 	CHECK(app > 0);
 	counters();
 	counter_late();
+	counter_shrinks();
 	gauges();
 	ids_and_strings();
 	in_threads();
