@@ -87,6 +87,14 @@ int rtarm_init(const char *name, const char *user)
 	return leave(&g, init(name, user));
 }
 
+/* A program may name a transaction each time that it begins one. */
+static bool named_first(struct process *p, uint32_t i)
+{
+	uint32_t bit = 1u << i % 32;
+
+	return !(__atomic_fetch_or(&p->named[i / 32], bit, __ATOMIC_RELAXED) & bit);
+}
+
 static int getid(int app, const char *name, const char *detail, const arm_data_t *data, int size)
 {
 	struct process *p;
@@ -105,7 +113,8 @@ static int getid(int app, const char *name, const char *detail, const arm_data_t
 	store(&t->epoch, (uint32_t)(use >> 32));
 	if ((data || size) && !data_describe(t, data, size))
 		add(&p->header->bad_data, 1);
-	add(&p->registered, 1);
+	if (named_first(p, tran - 1))
+		add(&p->registered, 1);
 	proc_reopen(&rt_proc_file);
 	room_top_up(p);
 	return (int)tran;

@@ -75,7 +75,8 @@ struct process {
 	uint32_t tsc_sound;
 	uint32_t chunk_first, chunk_low; /* numbers of chunks: where they begin, next one below */
 	uint32_t chunks_full;
-	uint32_t registered; /* how often a transaction was */
+	uint32_t registered; /* how many transactions this process has named */
+	uint32_t named[TRAN_MAX / 32]; /* which: a bit each */
 	struct local locals[BLOCK_MAX];
 };
 

@@ -119,6 +119,19 @@ static void use_counts(void)
 }
 
 /* Times are those of the clock, in the cell and in the buckets. */
+/* A program that names a transaction each time that it begins one takes no more room for it. */
+static void named_again(void)
+{
+	struct segment s = open_proc(getpid());
+	int a = arm_init("again", NULL, 0, NULL, 0), t = arm_getid(a, "t", NULL, 0, NULL, 0), i;
+	uint64_t backed = load(&proc_of(&s)->backed);
+
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(arm_getid(a, "t", NULL, 0, NULL, 0), t);
+	CHECK_EQ(load(&proc_of(&s)->backed), backed);
+	close_segment(&s);
+}
+
 static void times(void)
 {
 	int t = register_one("times", "t"), h, i;
@@ -194,6 +207,7 @@ int main(void)
 	no_operations();
 	handles();
 	use_counts();
+	named_again();
 	times();
 	keeps_errno();
 	return done();
