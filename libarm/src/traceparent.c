@@ -1,4 +1,4 @@
-/* W3C trace context, level 1: version 00 of the header traceparent,
+/* W3C trace context, level 1: the header traceparent,
  * 00-32 digits of trace id-16 digits of parent id-2 digits of flags, all in lower case. */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LEN = 55 };
+enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LEN = 55, NO_VERSION = 255 };
 
 static int digit(char c)
 {
@@ -40,14 +40,23 @@ static char *to_hex(char *out, const uint8_t *from, int n)
 	return out;
 }
 
+/* Whether the fields stand where they should. Versions above 00 may say more behind them. */
+static bool is_header(const char *text)
+{
+	uint8_t version, seen;
+
+	if (bounded_len(text, LEN) != LEN || !from_hex(&version, text, 1, &seen) || version == NO_VERSION)
+		return false;
+	return text[TRACE_AT - 1] == '-' && text[SPAN_AT - 1] == '-' && text[FLAGS_AT - 1] == '-' &&
+	       (!text[LEN] || (version && text[LEN] == '-'));
+}
+
 PUBLIC arm_ret_stat_t arm_correlator_from_traceparent(const char *traceparent, arm_correlator_t *out)
 {
 	uint8_t context[W3C_LEN], trace, span, flags, whole[CORRELATOR_MAX];
 	struct correlator c;
 
-	if (!traceparent || !out || bounded_len(traceparent, LEN + 1) != LEN ||
-	    memcmp(traceparent, "00-", 3) != 0 || traceparent[SPAN_AT - 1] != '-' ||
-	    traceparent[FLAGS_AT - 1] != '-')
+	if (!traceparent || !out || !is_header(traceparent))
 		return -1;
 	if (!from_hex(context, traceparent + TRACE_AT, W3C_TRACE_ID, &trace) || !trace ||
 	    !from_hex(context + W3C_TRACE_ID, traceparent + SPAN_AT, W3C_SPAN_ID, &span) || !span ||

@@ -29,7 +29,8 @@ static void traceparents(void)
 		"",
 		"00",
 		"00-",
-		"01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"0G-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.x",
 		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		"00-00000000000000000000000000000000-b7ad6b7169203331-01",
 		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
@@ -67,6 +68,24 @@ static void traceparents(void)
 	CHECK(arm_correlator_to_traceparent(&c, out) < 0);
 }
 
+/* What later versions say is taken as far as it is known ("Versioning of traceparent"). */
+static void later_versions(void)
+{
+	static const char *const later[] = {
+		"01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"fe-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+	};
+	arm_correlator_t c;
+	char out[ARM_TRACEPARENT_SIZE];
+	size_t i;
+
+	for (i = 0; i < sizeof(later) / sizeof(*later); i++) {
+		CHECK_EQ(arm_correlator_from_traceparent(later[i], &c), 0);
+		CHECK_EQ(arm_correlator_to_traceparent(&c, out), 0);
+		CHECK(strcmp(out, header) == 0);
+	}
+}
+
 /* A child's correlator is in the same trace, with an identifier of its own; whoever calls on with it
  * is one pair with its parent, whatever trace it is. */
 static void contexts(void)
@@ -96,6 +115,7 @@ int main(void)
 	make_dir();
 	tran = register_one("contexts", "t");
 	traceparents();
+	later_versions();
 	contexts();
 	return done();
 }
