@@ -34,12 +34,13 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, running := tr.StartContext(traced(r.Context()))
 	resp, err := t.base.RoundTrip(send(ctx, r))
-	if err != nil {
+	if err != nil || resp == nil {
 		running.Stop(arm.Aborted)
 		return resp, err
 	}
 	status := statusOf(resp.StatusCode)
-	if resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
+	// http.Client forgives a base that returns no body.
+	if resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
 		running.Stop(status)
 		return resp, nil
 	}

@@ -85,6 +85,28 @@ func TestClient(t *testing.T) {
 	}
 }
 
+// TestNothing: what http.Client makes of a base without a body, or without an answer, it makes of it here as well.
+func TestNothing(t *testing.T) {
+	m := measure(t)
+	base := func(resp *http.Response) http.RoundTripper {
+		return armhttp.Transport(m.app, roundTripper(func(*http.Request) (*http.Response, error) { return resp, nil }))
+	}
+	resp, err := (&http.Client{Transport: base(&http.Response{StatusCode: 200})}).Get("http://bodiless/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); err != nil || len(body) != 0 {
+		t.Errorf("%q, %v", body, err)
+	}
+	if _, err := (&http.Client{Transport: base(nil)}).Get("http://nothing/"); err == nil {
+		t.Error("no answer is none")
+	}
+	want := map[string][3]uint64{"GETbodiless": {1}, "GETnothing": {0, 0, 1}}
+	if got := m.counts(); !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
 // TestHeader: the server is told of the trace, unless the program did so; the program's
 // request stays as it is.
 func TestHeader(t *testing.T) {
