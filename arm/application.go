@@ -132,8 +132,10 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 		return t, true
 	}
 	a.count++
+	// Who finds it finds it bound.
+	ok = a.writer == nil || a.closed || t.bind(a.writer, a.id)
 	a.trans.Store(t.name, t)
-	return t, a.writer == nil || a.closed || t.bind(a.writer, a.id)
+	return t, ok
 }
 
 var full error = ErrFull

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +75,30 @@ func TestConcurrent(t *testing.T) {
 	if got := read(t, dir, 1); got.good+got.aborted+got.failed != 8*each || got.n != got.good || got.running != 0 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestFirst: of goroutines that name a transaction for the first time at once none finds one that does not
+// measure yet.
+func TestFirst(t *testing.T) {
+	app := open(t, segments(t), "app")
+	const goroutines, names = 4, 2000
+	var wg sync.WaitGroup
+	var at atomic.Int64 // how many have come to each name, one after the other
+	for range goroutines {
+		wg.Go(func() {
+			for i := range int64(names) {
+				name := fmt.Sprint("first ", i)
+				at.Add(1)
+				for at.Load() < i*goroutines+2 { // not alone
+					runtime.Gosched()
+				}
+				if !app.Transaction(name).Start(ctx).Stop(arm.Good) {
+					t.Errorf("%s: not measured", name)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // TestNames: what libarm refuses is refused, and does nothing.
