@@ -43,7 +43,7 @@ func settings() []setting {
 		get:     func(c *collect.Config) float64 { return c.Window.Seconds() },
 		set:     func(c *collect.Config, v float64) { c.Window = seconds(v) },
 		oneline: "length of the rolling window of rtime.arm.window",
-		help:    "A change empties the window.",
+		help:    "A window that is shorter than the interval is as long as that. A change empties\nthe window.",
 	}, {
 		item: 3, name: "buffers", units: pcp.Count, least: conf.MinBuffers, most: conf.MaxBuffers,
 		get:     func(c *collect.Config) float64 { return float64(c.Buffers) },

@@ -40,9 +40,10 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 		of(8, "p99", func(w *collect.Window) float64 { return float64(w.P99) }, "99th percentile of the response time in the window", rank),
 		{
 			Name: "rtime.arm.window.length", Cluster: clusterWindow, Item: 9, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
-			Get:     pmda.Value(func() (float64, error) { return a.conf.Window.Seconds(), nil }),
+			Get:     pmda.Value(func() (float64, error) { return max(a.conf.Window, a.conf.Interval).Seconds(), nil }),
 			OneLine: "length of the rolling window",
-			Help:    "As the configuration, or a store into rtime.arm.control.window, has it.",
+			Help:    "As the configuration, or a store into rtime.arm.control.window, has it, but at\n" +
+				"least rtime.arm.control.interval.",
 		},
 	}
 }

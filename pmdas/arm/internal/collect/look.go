@@ -33,9 +33,9 @@ func (c *Collector) look() {
 				left -= p.r.Cells() - known
 			}
 		}
-		c.drop(u)
 	}
 	c.rows.settle(c.conf.Weight)
+	c.takeOver()
 	c.windows.roll(c.mono)
 	c.rows.end()
 	c.followWishes()
@@ -48,7 +48,8 @@ func (c *Collector) look() {
 	c.publish()
 }
 
-// configure takes a new configuration over. UsersApart stays.
+// configure takes a new configuration over, and has the window keep up with the time.
+// UsersApart stays.
 func (c *Collector) configure() {
 	c.mu.Lock()
 	conf := c.asked
@@ -56,10 +57,11 @@ func (c *Collector) configure() {
 	conf.UsersApart = c.rows.apart
 	c.conf = conf
 	c.windows.set(conf, c.mono)
+	c.windows.reach(c.mono)
 }
 
-// lookAt reads a process, and takes it over if that was the last time. Whether it lives
-// is asked first: what a dead one's file holds is final.
+// lookAt reads a process, and notes if that was the last time. Whether it lives is asked
+// first: what a dead one's file holds is final.
 func (c *Collector) lookAt(p *proc) {
 	if p.stage != stageLive {
 		c.fold(p)
@@ -79,8 +81,21 @@ func (c *Collector) lookAt(p *proc) {
 		c.refuse(p.file, err)
 	}
 	if last || err != nil {
-		c.settleProc(p)
-		c.fold(p)
+		p.stage = stageLast
+	}
+}
+
+// takeOver takes over the processes that this look has read for the last time. The rows'
+// averages are up to date by now, and are recorded with them.
+func (c *Collector) takeOver() {
+	for _, u := range c.order {
+		for _, p := range u.procs {
+			if p.stage == stageLast {
+				c.settleProc(p)
+				c.fold(p)
+			}
+		}
+		c.drop(u)
 	}
 }
 

@@ -154,7 +154,16 @@ func (t *tranRow) recall(c *Collector, p *pastTran) {
 	}
 }
 
-// choices returns all that is decided, for a record of rows that must be written anew.
+// record returns the lines of a record of rows that must be written anew.
+func (r *rows) record() []any {
+	lines := []any{rowsHead{r.apart}}
+	if list := r.choices(); len(list) > 0 {
+		lines = append(lines, list)
+	}
+	return lines
+}
+
+// choices returns all that is decided.
 func (r *rows) choices() (list []choice) {
 	for _, a := range r.apps {
 		if a.Name != other {

@@ -16,9 +16,10 @@ import (
 // and one of which names have rows of their own. Entries are added in one write each.
 // A log that has grown is written anew as a single entry, and renamed.
 type past struct {
-	dir  string
-	rows logFile
-	logs map[uint32]*userLog
+	dir   string
+	rows  logFile
+	stale bool // the log of rows must be written anew, which failed
+	logs  map[uint32]*userLog
 }
 
 type userLog struct {
@@ -107,7 +108,8 @@ func (p *past) open(c *Collector, dir string) error {
 }
 
 // makeOwn makes a directory that only this user can write in. Anybody may have put
-// something else in its place before; that is set aside.
+// something else in its place before; that is set aside. What it is in must be there: that
+// directory has other rights, and the agent may not be able to give it those.
 func makeOwn(dir string) error {
 	info, err := os.Lstat(dir)
 	if err == nil && !(info.IsDir() && info.Mode().Perm()&0o022 == 0 && owner(info) == uint32(os.Geteuid())) {
@@ -115,7 +117,10 @@ func makeOwn(dir string) error {
 			return err
 		}
 	}
-	return os.MkdirAll(dir, 0o755)
+	if err := os.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // openRows makes the rows of earlier collectors. Rows that were named by another rule
@@ -143,28 +148,38 @@ func (p *past) openRows(c *Collector) error {
 		}
 		return nil
 	})
-	c.damaged(p.rows.path, damaged)
-	switch {
-	case err != nil:
+	if err := c.damaged(p.rows.path, damaged, err); err != nil {
 		return err
-	case other || first:
-		return p.rows.replace(rowsHead{c.rows.apart})
-	case damaged > 0:
-		return p.rows.replace(rowsHead{c.rows.apart}, c.rows.choices())
 	}
+	p.stale = other || first || damaged > 0
+	p.renewRows(c)
 	return nil
 }
 
-// damaged notes that lines of a log were set aside.
-func (c *Collector) damaged(path string, n int) {
-	if n > 0 {
-		c.health.Damaged += uint64(n)
-		c.fail(fmt.Errorf("%s: %d damaged lines, set aside in %s", path, n, path+asideSuffix))
+// renewRows writes the log of rows anew if that is needed; false says that it could not.
+// The next look tries again: any user can fill the file system, and what is recorded can be
+// exported all the same.
+func (p *past) renewRows(c *Collector) bool {
+	if !p.stale {
+		return true
 	}
+	err := p.rows.replace(c.rows.record()...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = p.makeAnew(c)
+	}
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	p.stale, c.rows.unsaved = false, nil
+	return true
 }
 
 // saveRows records what was decided about new names; false says that it could not.
 func (p *past) saveRows(c *Collector) bool {
+	if !p.renewRows(c) {
+		return false
+	}
 	if len(c.rows.unsaved) == 0 {
 		return true
 	}
@@ -190,7 +205,7 @@ func (p *past) makeAnew(c *Collector) error {
 	if err := makeOwn(p.dir); err != nil {
 		return err
 	}
-	return p.rows.replace(rowsHead{c.rows.apart}, c.rows.choices())
+	return p.rows.replace(c.rows.record()...)
 }
 
 func (p *past) log(uid uint32) *userLog {
@@ -207,8 +222,7 @@ func (p *past) log(uid uint32) *userLog {
 func (p *past) openUser(c *Collector, uid uint32) error {
 	l := p.log(uid)
 	entries, damaged, err := l.entries()
-	c.damaged(l.path, damaged)
-	if err != nil {
+	if err := c.damaged(l.path, damaged, err); err != nil {
 		return err
 	}
 	user := loginName(uid)
@@ -218,10 +232,10 @@ func (p *past) openUser(c *Collector, uid uint32) error {
 			c.folded[f.File] = f.Inode
 		}
 	}
-	if len(entries) > 1 || damaged > 0 {
-		return p.compact(c, l, entries)
-	}
 	l.least = l.size
+	if len(entries) > 1 || damaged > 0 {
+		c.fail(p.compact(c, l, entries)) // without room the log stays as it is
+	}
 	return nil
 }
 
@@ -241,7 +255,7 @@ func (p *past) add(c *Collector, uid uint32, e *pastEntry) bool {
 	}
 	if l.size > 2*l.least+compactMin {
 		entries, damaged, err := l.entries()
-		c.damaged(l.path, damaged)
+		err = c.damaged(l.path, damaged, err)
 		if err == nil {
 			err = p.compact(c, l, entries)
 		}

@@ -183,3 +183,73 @@ func TestPastRemoved(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// block has nothing be written at a path, as on a full file system.
+func block(t *testing.T, path string) (unblock func()) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(path, "in it"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNoRoomAtStart: any user can fill the file system of the directory. A collector that
+// starts then cannot write its record anew, and has all values that are in it.
+func TestNoRoomAtStart(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	past := filepath.Join(w.dir, armseg.PastDir)
+	log, rows := filepath.Join(past, fmt.Sprint(w.uid)+logSuffix), filepath.Join(past, rowsLog)
+	defer block(t, rows+newSuffix)()
+	count := uint64(0)
+	add := func() {
+		p := readertest.NewProc(t, w.dir, n, 100+uint32(count))
+		p.Good(0, 1, 10, w.mono)
+		p.Die()
+		count++
+	}
+	see := func() {
+		t.Helper()
+		if d := w.tran("Bank/Deposit"); d.Count != count {
+			t.Errorf("%d, want %d", d.Count, count)
+		}
+	}
+	w.start() // without any record of rows
+	add()
+	w.look()
+	see()
+	if err := os.RemoveAll(rows + newSuffix); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	add()
+	w.look() // the log has two entries
+	defer block(t, log+newSuffix)()
+	w.start()
+	w.look()
+	see()
+	b, err := os.ReadFile(log)
+	if err == nil {
+		err = os.WriteFile(log, append(b, "torn"...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer block(t, log+asideSuffix)()
+	for range 2 {
+		w.start()
+		if h := w.c.Snapshot().Health; h.Damaged != 1 || h.Errors == 0 {
+			t.Errorf("%+v", h)
+		}
+		add() // goes behind what is torn
+		w.look()
+		see()
+	}
+	if left := w.files(armseg.ProcSuffix); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}

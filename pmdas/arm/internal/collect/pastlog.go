@@ -113,8 +113,12 @@ func (l *logFile) replace(list ...any) error {
 	return nil
 }
 
+// asideError says that damaged lines could not be set aside. All has been read.
+type asideError struct{ error }
+
 // read calls f for what each line holds. Lines that are damaged, or that f refuses, are
-// set aside and counted. A file that is not there has none.
+// set aside and counted; if that fails, the error is an asideError. A file that is not
+// there has none.
 func (l *logFile) read(f func(text []byte) error) (damaged int, err error) {
 	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,9 +151,11 @@ func (l *logFile) read(f func(text []byte) error) (damaged int, err error) {
 	}
 	if damaged > 0 {
 		l.torn = true
-		err = os.WriteFile(l.path+asideSuffix, aside, 0o644)
+		if err := os.WriteFile(l.path+asideSuffix, aside, 0o644); err != nil {
+			return damaged, asideError{err}
+		}
 	}
-	return damaged, err
+	return damaged, nil
 }
 
 // entries reads a user's log.
@@ -163,4 +169,19 @@ func (l *userLog) entries() (list []*pastEntry, damaged int, err error) {
 		return nil
 	})
 	return list, damaged, err
+}
+
+// damaged notes that lines of a log were damaged, of which read has told with err. It
+// returns what kept the others from being read.
+func (c *Collector) damaged(path string, n int, err error) error {
+	var aside asideError
+	switch {
+	case errors.As(err, &aside):
+		c.fail(aside)
+		err = nil
+	case n > 0:
+		c.fail(fmt.Errorf("%s: %d damaged lines, set aside in %s", path, n, path+asideSuffix))
+	}
+	c.health.Damaged += uint64(n)
+	return err
 }

@@ -35,6 +35,7 @@ type stage int
 
 const (
 	stageLive stage = iota
+	stageLast       // was read for the last time
 	stageRead       // all of it is in rows, and its entry is made
 	stagePast       // its entry is in the record of the past
 )

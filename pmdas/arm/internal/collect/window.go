@@ -31,9 +31,10 @@ type part struct {
 	hist     armseg.Hist
 }
 
-// set begins anew if length or number of the parts have changed.
+// set begins anew if length or number of the parts have changed. A window that is shorter
+// than the time between two looks would be over before it is seen, so it is as long.
 func (w *windows) set(c Config, mono int64) {
-	length := max(int64(c.Window/time.Duration(c.Buffers)), 1)
+	length := max(int64(max(c.Window, c.Interval)/time.Duration(c.Buffers)), 1)
 	if w.buffers == c.Buffers && w.length == length {
 		return
 	}
@@ -43,6 +44,10 @@ func (w *windows) set(c Config, mono int64) {
 	}
 	*w = windows{buffers: c.Buffers, length: length, part: mono / length, began: mono}
 }
+
+// reach has what this look finds go to the latest part that is over, where several have
+// ended since the look before: so it is in the window however long that was.
+func (w *windows) reach(mono int64) { w.part = max(w.part, mono/w.length-1) }
 
 // add notes what came to a cell since the last look.
 func (w *windows) add(t *tranRow, d *armseg.CellDelta) {

@@ -220,3 +220,36 @@ func TestAverageBound(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowShort: what came between two looks is in the window, also where that is
+// shorter than the time between them, and where looks are late.
+func TestWindowShort(t *testing.T) {
+	w := newWorld(t)
+	w.conf.Interval, w.conf.Window, w.conf.Buffers = 10*time.Second, 6*time.Second, 2
+	n := w.names(7)
+	w.start()
+	p := readertest.NewProc(t, w.dir, n, 100)
+	look := func(after time.Duration) {
+		w.pass(after - time.Second)
+		w.look()
+	}
+	look(time.Second)
+	for i := range 20 {
+		for range 50 {
+			p.Good(0, 1, 1000, w.mono)
+		}
+		look(10*time.Second + time.Duration(i)*time.Millisecond)
+		if got := w.tran("Bank/Deposit").Window; got.Count != 50 || got.Rate != 5 {
+			t.Fatalf("look %d: %+v", i, got)
+		}
+	}
+	p.Good(0, 1, 1000, w.mono)
+	look(time.Hour)
+	if got := w.tran("Bank/Deposit").Window; got.Count != 1 {
+		t.Errorf("after a long time: %+v", got)
+	}
+	look(20 * time.Second)
+	if got := w.tran("Bank/Deposit").Window; got.Count != 0 {
+		t.Errorf("after its length: %+v", got)
+	}
+}
