@@ -42,7 +42,7 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 			Name: "rtime.arm.window.length", Cluster: clusterWindow, Item: 9, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
 			Get:     pmda.Value(func() (float64, error) { return max(a.conf.Window, a.conf.Interval).Seconds(), nil }),
 			OneLine: "length of the rolling window",
-			Help:    "As the configuration, or a store into rtime.arm.control.window, has it, but at\n" +
+			Help: "As the configuration, or a store into rtime.arm.control.window, has it, but at\n" +
 				"least rtime.arm.control.interval.",
 		},
 	}

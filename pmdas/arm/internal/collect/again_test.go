@@ -217,3 +217,25 @@ func TestDirectoryRemoved(t *testing.T) {
 		t.Error("it is there again")
 	}
 }
+
+// TestUseOfNewcomer: the use of a process that has just come, and whose file is not read
+// yet, is not taken for one that was lost.
+func TestUseOfNewcomer(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	w.look()
+	w.pass(3 * w.conf.Interval)
+	w.c.mono = w.mono
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Use(1, 1)
+	before := n.Get64(readertest.AppOff(1) + armseg.AppUse)
+	names := w.c.order[0].names[0]
+	w.c.lookAtIdle(names)
+	if !names.unused {
+		t.Fatal("lost uses were not looked for")
+	}
+	if use := n.Get64(readertest.AppOff(1) + armseg.AppUse); use != before || uint32(use) == 0 {
+		t.Errorf("use %#x, was %#x", use, before)
+	}
+}
