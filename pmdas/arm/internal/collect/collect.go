@@ -67,6 +67,7 @@ type Collector struct {
 	users    map[uint32]*account
 	order    []*account
 	procs    int
+	most     int // of files that may be open
 	refused  map[string]refusal
 	folded   map[string]uint64 // files that are in the record of the past, but could not be removed
 	rows     rows
@@ -131,6 +132,7 @@ func prepare(c Config, o Options, h host) *Collector {
 		wishes: make(map[string]bool), users: make(map[uint32]*account),
 		refused: make(map[string]refusal), folded: make(map[string]uint64),
 	}
+	col.most = descriptors()
 	col.rows.init(c.UsersApart)
 	col.mono, col.wall = h.now()
 	return col

@@ -69,3 +69,29 @@ func TestPartial(t *testing.T) {
 		t.Errorf("%d cells", cells)
 	}
 }
+
+// TestDescriptors: no more files are open than leaves room to record those that have ended,
+// after which the others have their turn.
+func TestDescriptors(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	w.c.most = 3
+	for i := range uint32(4) {
+		p := readertest.NewProc(t, w.dir, n, 100+i)
+		p.Good(0, 1, 10, w.mono)
+		p.Die()
+	}
+	w.look()
+	if d := w.tran("Bank/Deposit"); d.Count != 2 || w.c.Snapshot().Health.Refused != 2 {
+		t.Errorf("%+v", d)
+	}
+	w.pass(time.Duration(retry))
+	w.look()
+	if d := w.tran("Bank/Deposit"); d.Count != 4 || w.c.Snapshot().Health.Refused != 0 {
+		t.Errorf("%+v", d)
+	}
+	if n := descriptors(); n < 1 {
+		t.Errorf("%d descriptors", n)
+	}
+}

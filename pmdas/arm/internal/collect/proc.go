@@ -80,8 +80,11 @@ func (c *Collector) openProc(f *entry) error {
 
 // admit checks what a user may have.
 func (c *Collector) admit(u *account, size int64) error {
-	switch {
-	case c.procs >= c.conf.MaxFiles, len(u.procs) >= c.conf.MaxUserFiles:
+	open := c.procs
+	for _, u := range c.order {
+		open += len(u.names)
+	}
+	if open >= c.most || c.procs >= c.conf.MaxFiles || len(u.procs) >= c.conf.MaxUserFiles {
 		return errMany
 	}
 	for _, p := range u.procs {
