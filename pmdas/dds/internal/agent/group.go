@@ -83,21 +83,6 @@ func (g *group) leave(l *live) {
 	l.group = nil
 }
 
-// instance returns an instance's name; where another context has it, with a suffix.
-func (t *tree) instance(g *group, path string) (string, error) {
-	name, mine := names.Instance(path), true
-	if name != path {
-		var err error
-		if mine, err = t.owns(g.key+" "+name, path); err != nil {
-			return "", err
-		}
-	}
-	if _, taken := g.insts.Get(name); taken || !mine {
-		return name + names.Suffix(path), nil
-	}
-	return name, nil
-}
-
 // complete reports whether all metrics of a form are still exported.
 func (t *tree) complete(f *form, g *group) bool {
 	for i, s := range f.stats {
