@@ -64,7 +64,11 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 		if t.agent.newNames(u) < 1 {
 			return overLimit("new names in a day", t.agent.conf.Names)
 		}
+		if t.agent.newMetrics(u) < 1 {
+			return overLimit("new metrics in a day", t.agent.conf.NewMetrics)
+		}
 		u.names.left--
+		u.numbers.left--
 	}
 	if _, _, err := t.number(key); err != nil {
 		return errNumber
