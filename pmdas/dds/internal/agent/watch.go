@@ -209,6 +209,9 @@ func (a *Agent) visit(c candidate) {
 	a.admit(c.name)
 }
 
+// final are the reasons to refuse a segment that hold until it changes.
+var final = []error{ddsseg.ErrFormat, ddsseg.ErrOwner, shm.ErrFault, shm.ErrSmall, shm.ErrNotRegular, shm.ErrLinks, fs.ErrPermission}
+
 // refuse notes a segment that is not taken.
 func (a *Agent) refuse(file string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDead) {
@@ -224,7 +227,7 @@ func (a *Agent) refuse(file string, err error) {
 		r.why = wasOpen
 	}
 	quiet := errors.Is(err, ddsseg.ErrEnded) || errors.Is(err, ddsseg.ErrNotReady)
-	r.retry = quiet || errors.Is(err, ddsseg.ErrLimit)
+	r.retry = !slices.ContainsFunc(final, func(e error) bool { return errors.Is(err, e) })
 	a.refused[file] = r
 	if quiet || old.why == r.why {
 		return
