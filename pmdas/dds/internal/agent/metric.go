@@ -5,13 +5,11 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
 
 // maxColumns bounds how many statistics a group may have.
@@ -32,7 +30,7 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 		t.remove(col) // nobody has it as it was
 		t.groups[g.key] = g
 	}
-	if col.there && (col.users > 0 || alike(&col.metric, &m)) {
+	if col.there && (col.users > 0 || alike(&col.metric, &m) && !t.renamed(col, l.sup.user)) {
 		return col, nil
 	}
 	return col, t.export(col, l, m, key, typ)
@@ -89,7 +87,7 @@ func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp
 	if m.Cluster, m.Item, err = t.number(key); err != nil {
 		return errNumber
 	}
-	if m.Name, err = t.name(col.group, col.stat); err != nil {
+	if m.Name, err = t.name(col, u); err != nil {
 		return err
 	}
 	m.Get = col.getter(t, typ)
@@ -100,34 +98,10 @@ func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp
 	u.metrics++
 	t.relabel, t.unsaved = true, true
 	t.used[m.Name] = col
+	t.nodes(m.Name, 1)
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
-}
-
-// name makes the name of a metric. Parts that come out like others of another kind, or
-// of another path, have a suffix; who has not is settled once and for all.
-func (t *tree) name(g *group, stat string) (string, error) {
-	name := Root
-	for i := len(Root) + 1; i <= len(g.path); i++ {
-		if i < len(g.path) && g.path[i] != '/' {
-			continue
-		}
-		node := name + "." + names.Part(g.path[strings.LastIndexByte(g.path[:i], '/')+1:i])
-		mine, err := t.owns(node, "/") // contexts may share a node; statistics may not
-		if err != nil {
-			return "", err
-		}
-		if name = node; !mine {
-			name += names.Suffix(g.path[:i])
-		}
-	}
-	leaf, path := name+"."+names.Part(stat), g.key+"/"+stat
-	mine, err := t.owns(leaf, path)
-	if !mine || t.used[leaf] != nil {
-		leaf += names.Suffix(path)
-	}
-	return leaf, err
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
@@ -199,6 +173,7 @@ func (t *tree) expire(now time.Time) {
 func (t *tree) remove(col *column) {
 	t.agent.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
+	t.nodes(col.metric.Name, -1)
 	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
 	col.there, t.unsaved = false, true
 	col.user.metrics--

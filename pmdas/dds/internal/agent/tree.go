@@ -14,7 +14,7 @@ import (
 
 func (t *tree) init(a *Agent) {
 	*t = tree{agent: a, groups: make(map[string]*group), paths: make(map[string]*live), fixed: make(map[string]int),
-		waiting: make(map[string][]*live), metrics: make(map[pcp.PMID]*column), used: make(map[string]*column)}
+		waiting: make(map[string][]*live), metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), below: make(map[string]int)}
 }
 
 // open opens the files of the numbers that are kept for ever: metrics, instance domains,

@@ -19,6 +19,7 @@ type tree struct {
 	freed   []string // paths for which somebody waits
 	metrics map[pcp.PMID]*column
 	used    map[string]*column // by the metric's name
+	below   map[string]int     // how many of those names there are at a node and below it
 
 	items, serials, names numbers
 	instances             numbers // of all groups that have no file of their own
