@@ -23,8 +23,9 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 		return nil, err
 	}
 	m, key := t.declare(l, g, s, typ)
-	if col.there && (col.typ != typ || col.metric.Sem != m.Sem || col.metric.Units != m.Units) {
-		if col.users > 0 {
+	if col.there && col.shape() != (shape{typ, m.Sem, m.Units}) {
+		// Who has it may come back, and finds it as it was: another user's is refused.
+		if col.users > 0 || col.user.uid != l.sup.user.uid {
 			return nil, errTyped
 		}
 		t.remove(col) // nobody has it as it was
@@ -35,6 +36,16 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 	}
 	return col, t.export(col, l, m, key, typ)
 }
+
+// shape is what of a metric clients take to be for ever: one of another shape is another
+// metric.
+type shape struct {
+	typ   pcp.Type
+	sem   pcp.Sem
+	units pcp.Units
+}
+
+func (col *column) shape() shape { return shape{col.typ, col.metric.Sem, col.metric.Units} }
 
 // column finds a column by name, or makes it.
 func (g *group) column(name string) (*column, error) {
@@ -133,30 +144,42 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 	f := &form{sup: l.sup}
 	f.pad(len(g.columns))
 	var last error
+	var refused []leftOut
 	for i := range l.c.Stats {
 		s := &l.c.Stats[i]
 		col, err := t.column(g, l, s)
 		if err != nil {
 			last = err
-			if err != errNumber {
-				l.sup.fault(l.c.Path+"/"+s.Name, err)
-			}
+			refused = append(refused, leftOut{l.c.Path + "/" + s.Name, err})
 			continue
 		}
 		f.pad(len(g.columns))
 		f.fields[col.index], f.stats[col.index], f.has[col.index] = s.Field(), s, true
+		f.shapes[col.index] = col.shape()
 		f.n++
 	}
 	if f.n == 0 && last != nil || last == errNumber {
-		return nil, last
+		return nil, last // the context's own refusal is the only one that counts
+	}
+	for _, r := range refused {
+		if r.err != errNumber {
+			l.sup.fault(r.what, r.err)
+		}
 	}
 	return f, nil
+}
+
+// leftOut is a statistic that is not exported.
+type leftOut struct {
+	what string
+	err  error
 }
 
 // pad makes room for columns that came later.
 func (f *form) pad(n int) {
 	for len(f.fields) < n {
 		f.fields, f.stats, f.has = append(f.fields, ddsseg.Field{}), append(f.stats, nil), append(f.has, false)
+		f.shapes = append(f.shapes, shape{})
 	}
 }
 

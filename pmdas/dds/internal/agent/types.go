@@ -95,6 +95,7 @@ type form struct {
 	fields []ddsseg.Field // by column
 	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
+	shapes []shape        // by column, what its metric was
 	n      int            // values exported
 
 	want []uint16       // the columns it has that requests ask for at present
