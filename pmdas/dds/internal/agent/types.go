@@ -100,6 +100,8 @@ type form struct {
 
 	want []uint16       // the columns it has that requests ask for at present
 	read []ddsseg.Field // where their values lie
+	text []uint16       // those of them that are characters
+	char []ddsseg.Chars // and where these lie
 	seen uint64         // the plan that these belong to
 }
 
@@ -142,4 +144,5 @@ type column struct {
 	there  bool     // exported
 	read   uint64   // the last request that values were read for
 	bits   []uint64 // the values, by place
+	texts  []string // the same for characters
 }
