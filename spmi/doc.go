@@ -23,5 +23,7 @@
 //
 // Names, limits, checks and error numbers are those of the Performance Toolbox guide,
 // "Using SPMI to Create a Dynamic Data Supplier". A path belongs to the first supplier
-// that claims it, in whatever language, until it closes or dies.
+// that claims it, in whatever language, until it closes or dies. Volatile contexts below
+// one of the supplier's own are not claimed: nobody is told if another supplier adds one
+// of the same path there, and the agent shows the one that it saw first.
 package spmi

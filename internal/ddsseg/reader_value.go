@@ -129,6 +129,24 @@ func (r *Reader) Collect(a *Place, fields []Field, out []uint64) (ok bool, err e
 // undefined, where the supplier is in the middle of an update or the slot has become
 // another's. A field whose Op is OpNone or OpText is passed over. Call it within Guard.
 func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
+	return r.ReadTexts(a, fields, out, nil)
+}
+
+// Chars is a statistic of characters and where they go: as many bytes as it has.
+type Chars struct {
+	Off uint32
+	To  []byte
+}
+
+// Text returns what was read, up to a NUL or the end. It is valid until the next read.
+func (c *Chars) Text() []byte {
+	b, _, _ := bytes.Cut(c.To, []byte{0})
+	return b
+}
+
+// ReadTexts is Read for a context with statistics of characters, which belong together
+// with the other values.
+func (r *Reader) ReadTexts(a *Place, fields []Field, out []uint64, texts []Chars) bool {
 	if a.data == 0 {
 		return false
 	}
@@ -141,6 +159,9 @@ func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
 			continue
 		}
 		whole := r.fields(a.data, fields, out)
+		for i := range texts {
+			whole = r.m.CopyWords(texts[i].To, a.data+uint64(texts[i].Off)) && whole
+		}
 		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}

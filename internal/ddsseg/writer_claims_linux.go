@@ -126,7 +126,7 @@ func (c *claims) try(paths []string) (again bool, err error) {
 		c.held[path] = true
 		mine = append(mine, path)
 	}
-	if path := c.conflict(paths); path != "" {
+	if path := c.conflict(paths, claimed); path != "" {
 		c.drop(mine)
 		return true, &ClaimedError{path}
 	}
@@ -140,8 +140,9 @@ func (c *claims) lock(path string) bool {
 	return setLock(c.f, unix.F_SETLK, ClaimOffset(path)) == nil || !claimed(c.f, path)
 }
 
-// conflict returns the first of the paths that a process of another user claims.
-func (c *claims) conflict(paths []string) string {
+// conflict returns the first of the paths that a process of another user claims, which
+// test tells of that user's file.
+func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool) string {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return ""
@@ -161,7 +162,7 @@ func (c *claims) conflict(paths []string) string {
 		}
 		if ownRegular(f, uid) {
 			for _, path := range paths {
-				if claimed(f, path) {
+				if test(f, path) {
 					f.Close()
 					return path
 				}
@@ -183,16 +184,34 @@ func claimsOf(path string, uid int) bool {
 
 // claimed reports whether another process holds a claim on the path in f: a write
 // lock of that one byte.
-func claimed(f *os.File, path string) bool {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
-	return unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) == nil && l.Type == unix.F_WRLCK && l.Len == 1
+func claimed(f *os.File, path string) bool { return isClaim(inTheWay(f, path)) }
+
+// maybeClaimed reports whether another process holds a claim on the path in f, or
+// somebody's read lock may have kept it from making one.
+func maybeClaimed(f *os.File, path string) bool {
+	l := inTheWay(f, path)
+	return isClaim(l) || l.Type == unix.F_RDLCK
 }
 
-// taken reports whether any supplier, of this process or another, claims the path.
+func isClaim(l unix.Flock_t) bool { return l.Type == unix.F_WRLCK && l.Len == 1 }
+
+// inTheWay returns the lock of another process that a claim on the path in f would
+// conflict with. Its type is F_UNLCK if there is none.
+func inTheWay(f *os.File, path string) unix.Flock_t {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
+	if unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) != nil {
+		l.Type = unix.F_UNLCK
+	}
+	return l
+}
+
+// taken reports whether any supplier, of this process or another, claims the path, so
+// that there may be contexts below it. Where that cannot be told one does: else somebody
+// who reads a claims file could keep its user's suppliers from what is theirs.
 func (c *claims) taken(path string) bool {
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()
-	return c.held[path] || claimed(c.f, path) || c.conflict([]string{path}) != ""
+	return c.held[path] || maybeClaimed(c.f, path) || c.conflict([]string{path}, maybeClaimed) != ""
 }
 
 // release gives paths up.

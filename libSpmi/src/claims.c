@@ -47,6 +47,20 @@ static bool claimed_in(int fd, const char *path)
 	return fcntl(fd, F_GETLK, &l) == 0 && l.l_type == F_WRLCK && l.l_len == 1;
 }
 
+/*
+ * Another process claims the path in this file, or somebody's read lock may have kept it
+ * from doing so.
+ */
+static bool maybe_claimed_in(int fd, const char *path)
+{
+	struct flock l = lock_of(path, F_WRLCK);
+
+	return fcntl(fd, F_GETLK, &l) == 0 &&
+	       (l.l_type == F_RDLCK || (l.l_type == F_WRLCK && l.l_len == 1));
+}
+
+typedef bool claim_test(int fd, const char *path);
+
 static bool own_regular(int fd, uid_t uid)
 {
 	struct stat st;
@@ -106,7 +120,8 @@ static int open_other(const struct place *p, int dir, const char *name, int *err
 }
 
 /* Looks for a claim of another user on one of the paths; an error number or 0. */
-static int find_others(struct place *p, const char *const *paths, size_t n, const char **taken)
+static int find_others(struct place *p, const char *const *paths, size_t n, claim_test *test,
+		       const char **taken)
 {
 	int fd = openat(p->dir.fd, "claims", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int other, err = 0;
@@ -126,7 +141,7 @@ static int find_others(struct place *p, const char *const *paths, size_t n, cons
 	while (!err && !*taken && (e = readdir(dir))) {
 		other = open_other(p, fd, e->d_name, &err);
 		for (i = 0; other >= 0 && i < n && !*taken; i++)
-			if (claimed_in(other, paths[i]))
+			if (test(other, paths[i]))
 				*taken = paths[i];
 		if (other >= 0)
 			close(other);
@@ -196,7 +211,7 @@ int claims_take(struct place *p, const char **paths, size_t n)
 		taken = lock_own(p, paths, n);
 		if (taken)
 			break;
-		err = find_others(p, paths, n, &taken);
+		err = find_others(p, paths, n, claimed_in, &taken);
 		if (!err && !taken)
 			return 0;
 		drop_all(p, paths, n);
@@ -209,7 +224,11 @@ int claims_take(struct place *p, const char **paths, size_t n)
 	return spmi_fail(SiDuplicate, "context %s is another supplier's", taken);
 }
 
-/* Whether another living process claims the path. */
+/*
+ * Whether another living process claims the path, so that there may be contexts below it.
+ * Where that cannot be told it does: else somebody who reads a claims file could keep its
+ * user's suppliers from what is theirs.
+ */
 int claims_taken(struct place *p, const char *path, bool *taken)
 {
 	const char *found = NULL;
@@ -217,9 +236,9 @@ int claims_taken(struct place *p, const char *path, bool *taken)
 
 	if (!holds(&p->claims) || !holds(&p->dir))
 		return spmi_fail(SiShmemFailed, "the program has closed the SPMI's files");
-	*taken = claimed_in(p->claims.fd, path);
+	*taken = maybe_claimed_in(p->claims.fd, path);
 	if (!*taken)
-		err = find_others(p, &path, 1, &found);
+		err = find_others(p, &path, 1, maybe_claimed_in, &found);
 	if (err)
 		return spmi_fail_errno("segment directory: claims", err);
 	*taken = *taken || found;

@@ -275,7 +275,7 @@ typedef struct {
 	int SiShKey; /* creating process ID */
 	int SiShMemId;
 	unsigned long SiShInetAddr;
-	unsigned short SiShPortNo; /* subscriptions of this local port do not count */
+	unsigned short SiShPortNo; /* of the guide's interface; it has no effect with PCP */
 	int SiShAllocLen;          /* length of the segment when it was made */
 	int SiShInstBegun;
 	int SiShInstDone;
@@ -360,7 +360,7 @@ extern int SpmiDdsDelCx(char *Area);
 /*
  * Ours, not the guide's: between SpmiDdsUpdateBegin and SpmiDdsUpdateEnd several values
  * of a context change as one. Readers see all of the update or none of it, for each
- * context in the data area. Area is what SpmiDdsAddCx returned, or SiShArea, which
+ * context in the data area by itself. Area is what SpmiDdsAddCx returned, or SiShArea, which
  * stands for all fixed contexts. Both return 0 or an error code, and leave SpmiErrno and
  * SpmiErrmsg alone. See SpmiDdsUpdateBegin(3).
  */

@@ -4,104 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/shm"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
 )
-
-// watch hears what happened in the directory.
-func (a *Agent) watch() {
-	if a.dir == nil && !a.openDir() {
-		return
-	}
-	names, err := a.dir.Events()
-	if len(names) > 0 {
-		list := slices.Collect(maps.Keys(names))
-		a.dir.ByAge(list)
-		for _, name := range list {
-			a.visit(name, false)
-		}
-	}
-	switch {
-	case errors.Is(err, segdir.ErrGone):
-		a.dir.Close()
-		a.dir = nil
-		a.openDir()
-	case err != nil:
-		a.listAt = time.Time{}
-	}
-	// Also those get another turn that a limit had kept out.
-	if now := a.now(); a.dir != nil && now.Sub(a.listAt) >= listEvery {
-		a.listAt = now
-		a.list()
-	}
-}
-
-const listEvery = 30 * time.Second
-
-func (a *Agent) openDir() bool {
-	d, err := segdir.Open(a.dirPath)
-	if err != nil {
-		if a.dirError != err.Error() {
-			a.dirError = err.Error()
-			a.server.Logf("%v", err)
-		}
-		return false
-	}
-	if a.dirError != "" {
-		a.server.Logf("%s is there", a.dirPath)
-	}
-	a.dir, a.dirError, a.listAt = d, "", time.Time{}
-	return true
-}
-
-// list looks at all files. The oldest come first, so that of several suppliers of one
-// path the same one has it after a restart of the agent.
-func (a *Agent) list() {
-	a.mend()
-	names, others, err := a.dir.List()
-	if err != nil {
-		a.complain("%v", err)
-		return
-	}
-	a.dir.ByAge(names)
-	known := make(map[string]refusal)
-	for _, name := range names {
-		if r, ok := a.refused[name]; ok {
-			known[name] = r
-		}
-	}
-	a.refused = known
-	for _, name := range names {
-		if a.suppliers[name] == nil {
-			a.visit(name, true)
-		}
-	}
-	a.findStrays(names, others)
-}
-
-// visit looks at a file that something has happened to. One that was refused is refused
-// without another look while it is as it was, unless again is true: closing it after the
-// look makes something happen to it once more.
-func (a *Agent) visit(name string, again bool) {
-	s := a.suppliers[name]
-	if s != nil && a.check(s, a.now()) {
-		if s.r.Is(a.dir.Path(name)) {
-			return
-		}
-		a.vanish(s, stateEnded, nil)
-	}
-	if r, ok := a.refused[name]; ok && !again && r.mark == a.dir.Mark(name) {
-		return
-	}
-	a.admit(name)
-}
 
 // admit opens a segment.
 func (a *Agent) admit(file string) {
@@ -227,32 +134,3 @@ func (a *Agent) remove(file string) {
 		a.complain("%s: %v", file, err)
 	}
 }
-
-// refuse notes a segment that is not taken.
-func (a *Agent) refuse(file string, err error) {
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errDead), errors.Is(err, ddsseg.ErrEnded), errors.Is(err, ddsseg.ErrNotReady):
-		return
-	case errors.Is(err, ddsseg.ErrFormat), errors.Is(err, shm.ErrFault):
-		defer func(n uint64) { a.counts.damaged += a.counts.refused - n }(a.counts.refused)
-	}
-	why, old := err.Error(), a.refused[file].why
-	if old == "" && len(a.refused) >= maxRefused {
-		return
-	}
-	if old == wasOpen {
-		why = wasOpen
-	}
-	a.refused[file] = refusal{why, a.dir.Mark(file)}
-	if old != why {
-		a.counts.refused++
-		a.complain("refused: %v", err)
-	}
-}
-
-// maxRefused bounds how many refused segments are remembered, so as to be logged once.
-const maxRefused = 10000
-
-// wasOpen stands for why a segment is refused that was open and is damaged now, as has
-// been counted and logged already.
-const wasOpen = "damaged"

@@ -46,7 +46,7 @@ type Agent struct {
 	server    *pmda.Server
 	dir       *segdir.Dir
 	dirError  string // last one logged
-	listAt    time.Time
+	list      lister
 	labelAt   time.Time            // when clients were last told of new labels
 	suppliers map[string]*supplier // by file name
 	order     []*supplier          // the same, for taking turns
@@ -56,6 +56,9 @@ type Agent struct {
 	mendError string
 	refused   map[string]refusal // by file name
 	strays    []string           // files to look at, see clean
+	claims    []string           // the same, in the folder of claims
+	claimsOn  bool               // which has not been read to its end
+	claimsAt  time.Time
 	rows      *pmda.InDom[*row]
 	tree      tree
 	keeper    keeper
@@ -85,6 +88,7 @@ func newAgent() *Agent {
 			"that the configuration calls keep, or another takes its place.",
 		InstanceLabels: (*row).labels,
 	}
+	a.list.queue = make(map[uint32][]candidate)
 	a.tree.init(a)
 	a.demand.init()
 	return a
@@ -160,7 +164,7 @@ func (a *Agent) reload() error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	a.listAt = time.Time{} // those that were refused get another chance
+	a.list.again = true // those that were refused get another chance
 	a.server.Logf("configuration read: timeout %v, keep %v", a.conf.Timeout, a.conf.Keep)
 	return nil
 }

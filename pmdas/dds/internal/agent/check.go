@@ -125,7 +125,7 @@ func (a *Agent) vanish(s *supplier, state string, why error) {
 	case stateDamaged:
 		a.counts.damaged++
 		if a.dir != nil {
-			a.refused[s.file] = refusal{wasOpen, a.dir.Mark(s.file)}
+			a.refused[s.file] = refusal{why: wasOpen, mark: a.dir.Look(s.file).Mark, pass: a.list.pass}
 		}
 	}
 	if state != stateEnded {

@@ -1,9 +1,8 @@
 package agent
 
 import (
+	"math/rand/v2"
 	"time"
-
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
 )
 
 // What nobody has a use for is looked for each time that the directory is listed, and
@@ -13,35 +12,50 @@ const (
 	straysAtOnce = 100              // in a second
 )
 
-// refusal is why a file is not taken, and what it was then.
-type refusal struct {
-	why  string
-	mark segdir.Mark
+// maxStrays bounds how many files are noted. Where there are more, chance decides which,
+// so that none is passed over for ever.
+const maxStrays = 10000
+
+// stray notes a file that may be nobody's: one that is no supplier.
+func (a *Agent) stray(name string) {
+	switch {
+	case a.trying:
+	case len(a.strays) < maxStrays:
+		a.strays = append(a.strays, name)
+	default:
+		a.strays[rand.IntN(maxStrays)] = name
+	}
 }
 
-// findStrays notes all files that may be nobody's: those that are no suppliers.
-func (a *Agent) findStrays(segments, others []string) {
-	if a.trying || len(a.strays) > 0 {
+// findClaims notes what is in the folder of claims, once in a while. That is dealt with
+// first: it may be in the way of a user's suppliers.
+func (a *Agent) findClaims() {
+	if a.trying || len(a.claims) > 0 || !a.claimsOn && a.now().Sub(a.claimsAt) < listEvery {
 		return
 	}
-	a.strays = append(a.dir.Claims(), others...)
-	for _, name := range segments {
-		if a.suppliers[name] == nil {
-			a.strays = append(a.strays, name)
-		}
+	if !a.claimsOn {
+		a.claimsAt = a.now()
 	}
+	var last bool
+	a.claims, last = a.dir.Claims(namesAtOnce)
+	a.claimsOn = !last
 }
 
 // clean removes some of the strays.
 func (a *Agent) clean() {
 	if a.dir == nil {
-		a.strays = nil
+		a.strays, a.claims, a.claimsOn = nil, nil, false
 		return
 	}
+	a.findClaims()
 	removed, first := uint64(0), ""
-	for n := 0; n < straysAtOnce && len(a.strays) > 0; n++ {
-		name := a.strays[0]
-		if a.strays = a.strays[1:]; a.suppliers[name] != nil {
+	for checked := 0; removed < straysAtOnce && checked < 10*straysAtOnce && len(a.claims)+len(a.strays) > 0; checked++ {
+		from := &a.claims
+		if len(a.claims) == 0 {
+			from = &a.strays
+		}
+		name := (*from)[0]
+		if *from = (*from)[1:]; a.suppliers[name] != nil {
 			continue
 		}
 		gone, err := a.dir.RemoveStray(name, a.now().Add(-strayAge))

@@ -83,25 +83,12 @@ func (g *group) leave(l *live) {
 	l.group = nil
 }
 
-// instance returns an instance's name; where another context has it, with a suffix.
-func (t *tree) instance(g *group, path string) (string, error) {
-	name, mine := names.Instance(path), true
-	if name != path {
-		var err error
-		if mine, err = t.owns(g.key+" "+name, path); err != nil {
-			return "", err
-		}
-	}
-	if _, taken := g.insts.Get(name); taken || !mine {
-		return name + names.Suffix(path), nil
-	}
-	return name, nil
-}
-
-// complete reports whether all metrics of a form are still exported.
+// complete reports whether all metrics of a form are still exported, and still are what the
+// form's statistics are: another one of a supplier's templates may have given a metric
+// another type or unit since.
 func (t *tree) complete(f *form, g *group) bool {
 	for i, s := range f.stats {
-		if s != nil && !g.columns[i].there {
+		if s != nil && (!g.columns[i].there || g.columns[i].shape() != f.shapes[i]) {
 			return false
 		}
 	}

@@ -5,13 +5,11 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
 
 // maxColumns bounds how many statistics a group may have.
@@ -25,18 +23,29 @@ func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
 		return nil, err
 	}
 	m, key := t.declare(l, g, s, typ)
-	if col.there && (col.typ != typ || col.metric.Sem != m.Sem || col.metric.Units != m.Units) {
-		if col.users > 0 {
+	if col.there && col.shape() != (shape{typ, m.Sem, m.Units}) {
+		// Who has it may come back, and finds it as it was: another user's is refused.
+		if col.users > 0 || col.user.uid != l.sup.user.uid {
 			return nil, errTyped
 		}
 		t.remove(col) // nobody has it as it was
 		t.groups[g.key] = g
 	}
-	if col.there && (col.users > 0 || alike(&col.metric, &m)) {
+	if col.there && (col.users > 0 || alike(&col.metric, &m) && !t.renamed(col, l.sup.user)) {
 		return col, nil
 	}
 	return col, t.export(col, l, m, key, typ)
 }
+
+// shape is what of a metric clients take to be for ever: one of another shape is another
+// metric.
+type shape struct {
+	typ   pcp.Type
+	sem   pcp.Sem
+	units pcp.Units
+}
+
+func (col *column) shape() shape { return shape{col.typ, col.metric.Sem, col.metric.Units} }
 
 // column finds a column by name, or makes it.
 func (g *group) column(name string) (*column, error) {
@@ -64,7 +73,11 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 		if t.agent.newNames(u) < 1 {
 			return overLimit("new names in a day", t.agent.conf.Names)
 		}
+		if t.agent.newMetrics(u) < 1 {
+			return overLimit("new metrics in a day", t.agent.conf.NewMetrics)
+		}
 		u.names.left--
+		u.numbers.left--
 	}
 	if _, _, err := t.number(key); err != nil {
 		return errNumber
@@ -85,7 +98,7 @@ func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp
 	if m.Cluster, m.Item, err = t.number(key); err != nil {
 		return errNumber
 	}
-	if m.Name, err = t.name(col.group, col.stat); err != nil {
+	if m.Name, err = t.name(col, u); err != nil {
 		return err
 	}
 	m.Get = col.getter(t, typ)
@@ -96,34 +109,10 @@ func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp
 	u.metrics++
 	t.relabel, t.unsaved = true, true
 	t.used[m.Name] = col
+	t.nodes(m.Name, 1)
 	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
-}
-
-// name makes the name of a metric. Parts that come out like others of another kind, or
-// of another path, have a suffix; who has not is settled once and for all.
-func (t *tree) name(g *group, stat string) (string, error) {
-	name := Root
-	for i := len(Root) + 1; i <= len(g.path); i++ {
-		if i < len(g.path) && g.path[i] != '/' {
-			continue
-		}
-		node := name + "." + names.Part(g.path[strings.LastIndexByte(g.path[:i], '/')+1:i])
-		mine, err := t.owns(node, "/") // contexts may share a node; statistics may not
-		if err != nil {
-			return "", err
-		}
-		if name = node; !mine {
-			name += names.Suffix(g.path[:i])
-		}
-	}
-	leaf, path := name+"."+names.Part(stat), g.key+"/"+stat
-	mine, err := t.owns(leaf, path)
-	if !mine || t.used[leaf] != nil {
-		leaf += names.Suffix(path)
-	}
-	return leaf, err
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
@@ -155,30 +144,42 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 	f := &form{sup: l.sup}
 	f.pad(len(g.columns))
 	var last error
+	var refused []leftOut
 	for i := range l.c.Stats {
 		s := &l.c.Stats[i]
 		col, err := t.column(g, l, s)
 		if err != nil {
 			last = err
-			if err != errNumber {
-				l.sup.fault(l.c.Path+"/"+s.Name, err)
-			}
+			refused = append(refused, leftOut{l.c.Path + "/" + s.Name, err})
 			continue
 		}
 		f.pad(len(g.columns))
 		f.fields[col.index], f.stats[col.index], f.has[col.index] = s.Field(), s, true
+		f.shapes[col.index] = col.shape()
 		f.n++
 	}
 	if f.n == 0 && last != nil || last == errNumber {
-		return nil, last
+		return nil, last // the context's own refusal is the only one that counts
+	}
+	for _, r := range refused {
+		if r.err != errNumber {
+			l.sup.fault(r.what, r.err)
+		}
 	}
 	return f, nil
+}
+
+// leftOut is a statistic that is not exported.
+type leftOut struct {
+	what string
+	err  error
 }
 
 // pad makes room for columns that came later.
 func (f *form) pad(n int) {
 	for len(f.fields) < n {
 		f.fields, f.stats, f.has = append(f.fields, ddsseg.Field{}), append(f.stats, nil), append(f.has, false)
+		f.shapes = append(f.shapes, shape{})
 	}
 }
 
@@ -195,6 +196,7 @@ func (t *tree) expire(now time.Time) {
 func (t *tree) remove(col *column) {
 	t.agent.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
+	t.nodes(col.metric.Name, -1)
 	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
 	col.there, t.unsaved = false, true
 	col.user.metrics--

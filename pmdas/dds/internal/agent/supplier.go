@@ -48,6 +48,7 @@ type account struct {
 	domains   int // ever
 	churn     bucket
 	names     bucket
+	numbers   bucket // of metrics
 }
 
 // bucket bounds what a user can cause: so much at once, and so much a second later on.
@@ -71,6 +72,13 @@ func (b *bucket) fill(now time.Time, burst, rate float64) float64 {
 func (a *Agent) newNames(u *account) float64 {
 	n := float64(a.conf.Names)
 	return u.names.fill(a.now(), n, n/86400)
+}
+
+// newMetrics returns how many new metrics a user may still have kept for ever: their
+// numbers are far fewer than those of other names.
+func (a *Agent) newMetrics(u *account) float64 {
+	n := float64(a.conf.NewMetrics)
+	return u.numbers.fill(a.now(), n, n/86400)
 }
 
 const (

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
 func (t *tree) init(a *Agent) {
 	*t = tree{agent: a, groups: make(map[string]*group), paths: make(map[string]*live), fixed: make(map[string]int),
-		waiting: make(map[string][]*live), metrics: make(map[pcp.PMID]*column), used: make(map[string]*column)}
+		waiting: make(map[string][]*live), metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), below: make(map[string]int)}
 }
 
 // open opens the files of the numbers that are kept for ever: metrics, instance domains,
@@ -79,16 +78,6 @@ func (t *tree) note(path string, n int) {
 	if t.fixed[path] += n; t.fixed[path] == 0 {
 		delete(t.fixed, path)
 	}
-}
-
-// home returns the fixed context below which a volatile one is an instance, and the name
-// of the instance: nested ones join with a slash.
-func (t *tree) home(path string) (parent, inst string) {
-	parent = ddsseg.Parent(path)
-	for !ddsseg.Shared(parent) && t.fixed[parent] == 0 && t.groups[parent] == nil {
-		parent = ddsseg.Parent(parent)
-	}
-	return parent, path[len(parent)+1:]
 }
 
 // add exports a context, or has it wait for its path to become free.

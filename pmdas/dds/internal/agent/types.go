@@ -19,6 +19,7 @@ type tree struct {
 	freed   []string // paths for which somebody waits
 	metrics map[pcp.PMID]*column
 	used    map[string]*column // by the metric's name
+	below   map[string]int     // how many of those names there are at a node and below it
 
 	items, serials, names numbers
 	instances             numbers // of all groups that have no file of their own
@@ -94,10 +95,13 @@ type form struct {
 	fields []ddsseg.Field // by column
 	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
+	shapes []shape        // by column, what its metric was
 	n      int            // values exported
 
 	want []uint16       // the columns it has that requests ask for at present
 	read []ddsseg.Field // where their values lie
+	text []uint16       // those of them that are characters
+	char []ddsseg.Chars // and where these lie
 	seen uint64         // the plan that these belong to
 }
 
@@ -140,4 +144,5 @@ type column struct {
 	there  bool     // exported
 	read   uint64   // the last request that values were read for
 	bits   []uint64 // the values, by place
+	texts  []string // the same for characters
 }

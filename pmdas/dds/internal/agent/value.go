@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
@@ -168,7 +169,8 @@ func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, val
 			g.gaps = true
 		}
 		at := &g.spots[p].data
-		if !(quiet && s.r.Peek(at, f.read, t.scratch)) && !s.r.Read(at, f.read, t.scratch) {
+		peek := quiet && len(f.char) == 0
+		if !(peek && s.r.Peek(at, f.read, t.scratch)) && !s.r.ReadTexts(at, f.read, t.scratch, f.char) {
 			g.gaps = true
 			g.seen[p] = 0
 			t.agent.counts.torn++
@@ -177,6 +179,9 @@ func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, val
 		g.seen[p] = t.fetch
 		for k, c := range f.want {
 			g.columns[c].bits[p] = t.scratch[k]
+		}
+		for k, c := range f.text {
+			g.columns[c].keepText(p, f.char[k].Text())
 		}
 		values += len(f.want)
 	}
@@ -187,9 +192,14 @@ func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, val
 func (f *form) choose(g *group, t *tree) {
 	f.pad(len(g.columns))
 	f.seen, f.want, f.read = t.plan, f.want[:0], f.read[:0]
+	f.text, f.char = f.text[:0], f.char[:0]
 	for _, i := range g.want {
 		if f.has[i] {
 			f.want, f.read = append(f.want, i), append(f.read, f.fields[i])
+			if f.fields[i].Op == ddsseg.OpText {
+				f.text = append(f.text, i)
+				f.char = append(f.char, ddsseg.Chars{Off: f.fields[i].Off, To: make([]byte, f.stats[i].Size)})
+			}
 		}
 	}
 	if n := len(f.want); len(t.scratch) < n {
@@ -205,16 +215,20 @@ func (t *tree) breaks(s *supplier, err error) {
 	}
 }
 
-// text returns a context's value in a column of characters.
+// text returns a context's value in a column of characters, as read with its other values.
 func (col *column) text(t *tree, p place) (string, bool) {
-	if _, ok := col.value(t, p); !ok {
+	if _, ok := col.value(t, p); !ok || int(p) >= len(col.texts) {
 		return "", false
 	}
-	f := col.group.spots[p].form
-	s, ok, err := f.sup.r.Text(&col.group.spots[p].data, f.stats[col.index])
-	if err != nil {
-		t.breaks(f.sup, err)
-		return "", false
+	return names.Text(col.texts[p]), true
+}
+
+// keepText notes the characters of a context. Few change from one request to the next.
+func (col *column) keepText(p place, b []byte) {
+	if n := len(col.bits) - len(col.texts); n > 0 {
+		col.texts = append(col.texts, make([]string, n)...)
 	}
-	return names.Text(s), ok
+	if col.texts[p] != string(b) {
+		col.texts[p] = string(b)
+	}
 }

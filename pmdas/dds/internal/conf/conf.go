@@ -26,6 +26,7 @@ type Config struct {
 	Metrics    int   // names below dds, those without supplier included
 	Domains    int   // contexts below which there are volatile ones, ever
 	Names      int   // new names in a day, of whatever kind
+	NewMetrics int   // those of metrics among them
 	Bytes      int64 // of all segments
 }
 
@@ -33,7 +34,8 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Timeout: 30 * time.Second, Keep: 24 * time.Hour,
-		Suppliers: 1000, Contexts: 200000, Statistics: 2000000, Metrics: 20000, Domains: 1000, Names: 1000000, Bytes: 512 << 20,
+		Suppliers: 1000, Contexts: 200000, Statistics: 2000000, Metrics: 20000, Domains: 1000, Names: 1000000,
+		NewMetrics: 10000, Bytes: 512 << 20,
 	}
 }
 
@@ -52,6 +54,7 @@ var keywords = map[string]keyword{
 	"maxmetrics":    {0, 1000000, func(c *Config, n int64) { c.Metrics = int(n) }},
 	"maxdomains":    {0, 100000, func(c *Config, n int64) { c.Domains = int(n) }},
 	"maxnames":      {0, 1000000000, func(c *Config, n int64) { c.Names = int(n) }},
+	"maxnewmetrics": {0, 1 << 22, func(c *Config, n int64) { c.NewMetrics = int(n) }},
 	"maxbytes":      {0, 64 << 30, func(c *Config, n int64) { c.Bytes = n }},
 }
 

@@ -10,8 +10,8 @@ import (
 
 func TestParse(t *testing.T) {
 	c, err := Parse(strings.NewReader("# comment\n\ntimeout 0\t# never\nkeep\t60\nmaxsuppliers 1\nmaxcontexts 2\n"+
-		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxdomains 6\nmaxnames 7\n"), "f")
-	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Domains: 6, Names: 7}
+		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxdomains 6\nmaxnames 7\nmaxnewmetrics 8\n"), "f")
+	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Domains: 6, Names: 7, NewMetrics: 8}
 	if err != nil || c != want {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +18,7 @@ import (
 
 // Bounds of what one call reads.
 const (
-	maxList  = 100000 // names
-	maxReads = 4      // of bufSize bytes each
+	maxReads = 4 // of bufSize bytes each
 	bufSize  = 16 << 10
 )
 
@@ -76,6 +74,8 @@ type Dir struct {
 	fd   int
 	buf  [bufSize]byte
 	seen map[string]bool
+
+	files, claims cursor
 }
 
 // Open begins to watch.
@@ -100,29 +100,10 @@ func (d *Dir) Path(name string) string { return filepath.Join(d.path, name) }
 func (d *Dir) Remove(name string) error { return unix.Unlink(d.Path(name)) }
 
 // Close ends the watch.
-func (d *Dir) Close() error { return unix.Close(d.fd) }
-
-// List returns the names of all segments and of all else but the folder of claims,
-// 100,000 entries of the directory at most.
-func (d *Dir) List() (segments, others []string, err error) {
-	f, err := os.Open(d.path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	list, err := f.Readdirnames(maxList)
-	if err != nil && err != io.EOF {
-		return nil, nil, err
-	}
-	for _, name := range list {
-		switch {
-		case IsSegment(name):
-			segments = append(segments, name)
-		case name != ddsseg.ClaimsDir:
-			others = append(others, name)
-		}
-	}
-	return segments, others, nil
+func (d *Dir) Close() error {
+	d.files.end()
+	d.claims.end()
+	return unix.Close(d.fd)
 }
 
 // IsSegment reports whether a file's name is that of a published segment.

@@ -86,9 +86,9 @@ func TestEvents(t *testing.T) {
 	expect("1-2-3.dds", "2.dds")
 	must(os.WriteFile(in("2.dds"), nil, 0o600))
 	expect("2.dds")
-	list, others, err := d.List()
-	if err != nil || !slices.Equal(list, []string{"2.dds"}) || !slices.Equal(others, []string{"other"}) {
-		t.Errorf("%v %v %v", list, others, err)
+	list, others, last, err := d.List(9)
+	if err != nil || !last || !slices.Equal(list, []string{"2.dds"}) || !slices.Equal(others, []string{"other"}) {
+		t.Errorf("%v %v %v %v", list, others, last, err)
 	}
 	must(os.Truncate(in("2.dds"), 5))
 	expect("2.dds")

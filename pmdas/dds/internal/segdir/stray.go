@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,61 +16,6 @@ import (
 
 // claimsPart is what the names of Claims begin with.
 const claimsPart = ddsseg.ClaimsDir + "/"
-
-// ByAge sorts files by when they were made, the oldest first. Nobody can set that time,
-// unlike the others that a file has; where the file system does not keep it, the time of
-// the file's last change stands in for it.
-func (d *Dir) ByAge(names []string) {
-	made := make(map[string]int64, len(names))
-	for _, name := range names {
-		var st unix.Statx_t
-		if unix.Statx(unix.AT_FDCWD, d.Path(name), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_CTIME, &st) != nil {
-			continue
-		}
-		t := st.Ctime
-		if st.Mask&unix.STATX_BTIME != 0 {
-			t = st.Btime
-		}
-		made[name] = t.Sec*1e9 + int64(t.Nsec)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if made[a] != made[b] {
-			if made[a] < made[b] {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-}
-
-// Mark tells whether a file is still as it was: the zero Mark is that of none.
-type Mark struct {
-	ino, size, changed uint64
-}
-
-// Mark returns a file's mark as of now.
-func (d *Dir) Mark(name string) Mark {
-	var st unix.Stat_t
-	if unix.Lstat(d.Path(name), &st) != nil {
-		return Mark{}
-	}
-	return Mark{st.Ino, uint64(st.Size), uint64(unix.TimespecToNsec(st.Ctim))}
-}
-
-// Claims returns what is in the folder of claims, for RemoveStray; 100,000 names at most.
-func (d *Dir) Claims() []string {
-	f, err := os.Open(d.Path(ddsseg.ClaimsDir))
-	if err != nil {
-		return nil // suppliers are told
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(maxList) // what was read before an error
-	for i := range names {
-		names[i] = claimsPart + names[i]
-	}
-	return names
-}
 
 // RemoveStray removes a file that nobody can have a use for, and reports whether it
 // did. That is a file that has not changed since the time before and on which nobody
@@ -119,6 +63,19 @@ func (d *Dir) held(name string, st *unix.Stat_t) bool {
 	}
 	all := unix.Flock_t{Type: unix.F_WRLCK}
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &all) != nil || all.Type != unix.F_UNLCK
+}
+
+// RemoveFree removes a segment on which nobody holds a lock, however young it is, and one
+// that nobody but its owner can read. It reports whether it did.
+func (d *Dir) RemoveFree(name string) bool {
+	var st unix.Stat_t
+	if unix.Lstat(d.Path(name), &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return false
+	}
+	if d.held(name, &st) && unix.Access(d.Path(name), unix.R_OK) != unix.EACCES {
+		return false
+	}
+	return d.Remove(name) == nil
 }
 
 // ownClaims reports whether an entry of the folder of claims is what it should be.

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// looked has the agent look once and returns how many names and files it dealt with.
+func (l *lab) looked() (names, visits int) {
+	done := make(chan struct{})
+	l.srv.Do(func() {
+		n, v := l.a.list.names, l.a.list.visits
+		l.a.second()
+		names, visits = int(l.a.list.names-n), int(l.a.list.visits-v)
+		close(done)
+	})
+	<-done
+	return names, visits
+}
+
+// TestManyFiles: of 20,000 files that are no segments, and of which nobody is told when the
+// kernel loses count, each look deals with a few only. A supplier among them is found and
+// has its values; what is beyond the limit of their owner goes; one that holds its file
+// keeps it.
+func TestManyFiles(t *testing.T) {
+	const many, limit = 20000, 50
+	l := newLab(t, func(a *Agent) { a.conf.Suppliers, a.conf.Timeout = limit, 0 })
+	held := ""
+	garbage := func(from, to int) {
+		for i := from; i < to; i++ {
+			path := filepath.Join(l.dir, fmt.Sprintf("65534-%d-x.dds", i))
+			must(t, os.WriteFile(path, []byte("garbage"), 0o660))
+			must(t, os.Chown(path, 65534, -1))
+			held = path
+		}
+	}
+	garbage(0, many/2)
+	s := supl(t)
+	s.Put64(s.Data[1], 22)
+	s.Publish(l.dir, -1)
+	garbage(many/2, many)
+	hold(t, held)
+	const heard = 4 * 16384 / 32 // events that one look reads
+	found := false
+	for range 100 {
+		names, visits := l.looked()
+		if names > namesAtOnce+heard || visits > visitsAtOnce {
+			t.Fatalf("%d names and %d files in one look", names, visits)
+		}
+		if !found && len(l.Names("dds")) > 0 {
+			found = true
+			later := supl(t) // heard of, not found
+			later.Publish(l.dir, 1)
+		}
+		if found {
+			l.is("dds.IBM.Test.gadgets", "=22")
+		}
+	}
+	list, err := os.ReadDir(l.dir)
+	must(t, err)
+	if len(list) > limit+4 { // the one that is held, two suppliers, the claims
+		t.Errorf("%d files are left", len(list))
+	}
+	if _, err := os.Stat(held); err != nil {
+		t.Error(err)
+	}
+	l.is("rtime.dds.agent.suppliers", "=2")
+	for range 3 { // those that are left are not looked at again
+		l.ahead += listEvery
+		if _, visits := l.looked(); visits > 2 {
+			t.Errorf("%d files", visits)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(l.dir, ddsseg.ClaimsDir)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,94 @@
+package segdir
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg"
+)
+
+// cursor reads the names in a folder little by little.
+type cursor struct{ f *os.File }
+
+// next returns up to n further names, and whether they were the last; the call after
+// that begins anew.
+func (c *cursor) next(path string, n int) (names []string, last bool, err error) {
+	if c.f == nil {
+		if c.f, err = os.Open(path); err != nil {
+			c.f = nil
+			return nil, true, err
+		}
+	}
+	names, err = c.f.Readdirnames(n)
+	if err == io.EOF {
+		err = nil
+	}
+	if last = err != nil || len(names) < n; last {
+		c.end()
+	}
+	return names, last, err
+}
+
+func (c *cursor) end() {
+	if c.f != nil {
+		c.f.Close()
+		c.f = nil
+	}
+}
+
+// List returns the names of segments and of all else but the folder of claims, up to n
+// together, and whether that was the last of them: the next call goes on where this one
+// stopped, or begins anew. What is there all the time is among them once.
+func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
+	list, last, err := d.files.next(d.path, n)
+	for _, name := range list {
+		switch {
+		case IsSegment(name):
+			segments = append(segments, name)
+		case name != ddsseg.ClaimsDir:
+			others = append(others, name)
+		}
+	}
+	return segments, others, last, err
+}
+
+// Claims returns what is in the folder of claims, for RemoveStray, as List does.
+func (d *Dir) Claims(n int) (names []string, last bool) {
+	names, last, _ = d.claims.next(d.Path(ddsseg.ClaimsDir), n) // of an error suppliers are told
+	for i := range names {
+		names[i] = claimsPart + names[i]
+	}
+	return names, last
+}
+
+// Entry is what is known of a file that has not been opened.
+type Entry struct {
+	UID  uint32 // its owner
+	Made int64  // when, see below, in nanoseconds since 1970
+	Mark Mark
+}
+
+// Mark tells whether a file is still as it was: the zero Mark is that of none.
+type Mark struct {
+	ino, size uint64
+	changed   int64
+}
+
+// Look returns what a file is, or the zero Entry where there is none. Nobody can set the
+// time when a file was made, unlike the others that it has; where the file system does
+// not keep that, the time of the file's last change stands in for it.
+func (d *Dir) Look(name string) Entry {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, d.Path(name), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st) != nil {
+		return Entry{}
+	}
+	e := Entry{UID: st.Uid, Made: nanoseconds(st.Ctime), Mark: Mark{st.Ino, st.Size, nanoseconds(st.Ctime)}}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		e.Made = nanoseconds(st.Btime)
+	}
+	return e
+}
+
+func nanoseconds(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }
