@@ -24,19 +24,25 @@ type ask struct {
 	r *pdu.Reader
 }
 
+// do returns the answer. pmcd may send news before it, such as that names have
+// changed: a positive code in place of an error.
 func (a *ask) do(p pdu.PDU) pdu.PDU {
 	if _, err := a.w.Write(p.Append(nil, 0)); err != nil {
 		a.b.Fatal(err)
 	}
-	raw, err := a.r.Next()
-	if err != nil {
-		a.b.Fatal(err)
+	for {
+		raw, err := a.r.Next()
+		if err != nil {
+			a.b.Fatal(err)
+		}
+		got, err := pdu.Decode(raw)
+		if err != nil {
+			a.b.Fatal(err)
+		}
+		if news, is := got.(*pdu.Error); !is || news.Code <= 0 {
+			return got
+		}
 	}
-	got, err := pdu.Decode(raw)
-	if err != nil {
-		a.b.Fatal(err)
-	}
-	return got
 }
 
 // BenchmarkFetch measures the agent's processor time for a fetch of 8 metrics over so

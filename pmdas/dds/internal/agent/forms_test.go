@@ -48,3 +48,25 @@ func TestTwoTemplates(t *testing.T) {
 		})
 	}
 }
+
+// TestTypeOfAnother: a metric whose supplier is away is not given another type by another
+// user: when its own is back it is as it was.
+func TestTypeOfAnother(t *testing.T) {
+	l := newLab(t)
+	supplier := func(name string, mend ...func(*readertest.Stat)) *readertest.Segment {
+		return readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/c"},
+			readertest.Context{Path: "DDS/v/c/S", Template: true, Stats: []readertest.Stat{stat("n", 0, mend...)}})
+	}
+	a, b := supplier("a"), supplier("b", func(s *readertest.Stat) { s.Type = ddsseg.Float })
+	a.Put64(a.Add(0, 2, "DDS/v/c/one", ""), 4711)
+	a.Publish(l.dir, -1)
+	l.is("dds.v.c.n", "one=4711")
+	a.Delete(0)
+	l.is("dds.v.c.n", "")
+	b.Add(0, 2, "DDS/v/c/two", "")
+	b.Publish(l.dir, 65534)
+	l.is("dds.v.c.n", "")
+	l.is("rtime.dds.supplier.errors", "a@root=0 b@"+userName(65534)+"=1")
+	a.Put64(a.Add(0, 2, "DDS/v/c/one", ""), 4712)
+	l.is("dds.v.c.n", "one=4712")
+}
