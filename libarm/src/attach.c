@@ -124,19 +124,25 @@ struct process *rt_attach(bool create)
 	struct process *p = process_memory();
 	uint32_t state = PROCESS_NEW;
 	pid_t pid = getpid();
+	sigset_t before;
 	bool done;
 
 	if (!p || load_acquire(&p->state) == PROCESS_READY)
 		return p;
+	signals_off(&before);
 	if (!cas(&p->state, &state, PROCESS_ATTACHING)) {
+		signals_back(&before);
 		if (state == PROCESS_READY)
 			return p;
 		return attaching ? NULL : attach_wait(p);
 	}
 	attaching = 1;
 	done = attach(p, create) && pid == getpid();
+	if (done)
+		process_begun(p);
 	store_release(&p->state, done ? PROCESS_READY : PROCESS_NEW);
 	attaching = 0;
+	signals_back(&before);
 	return done ? p : NULL;
 }
 
@@ -144,18 +150,15 @@ struct process *rt_attach(bool create)
 struct process *rt_attached(void)
 {
 	struct process *p = load_acquire(&rt_process);
-	static seg_u64 next_memory;
-	seg_u64 *next;
 	uint64_t now;
 	int state;
 
 	if (p && load_acquire(&p->state) == PROCESS_READY)
 		return p;
 	now = clock_monotonic();
-	next = p ? &p->next_attach : &next_memory;
-	if (now < __atomic_load_n(next, __ATOMIC_RELAXED))
+	if (now < load(&rt_wiped.is.next_attach))
 		return NULL;
-	__atomic_store_n(next, now + retry_ns, __ATOMIC_RELAXED);
+	store(&rt_wiped.is.next_attach, now + retry_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	p = rt_attach(false);
 	pthread_setcancelstate(state, &state);

@@ -143,7 +143,7 @@ uint64_t clock_slow(struct local *l)
 	struct clock *c = &l->clock;
 	uint64_t ns = clock_monotonic();
 
-	if (l->mode != LOCAL_OWN || !rt_process->tsc_sound || load(&c->busy))
+	if (l->mode != LOCAL_OWN || !l->process->tsc_sound || load(&c->busy))
 		return ns;
 	if (ns - c->base_ns < BASE_NS && !c->mult)
 		return ns;

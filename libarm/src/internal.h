@@ -1,7 +1,9 @@
 /*
  * What the files of the library share. A process that measures has a struct process, and
- * each of its threads a struct local, which belongs to a block of the process's file. Both
- * lie in memory that a child finds zeroed after fork: so the child begins anew.
+ * each of its threads a struct local, which belongs to a block of the process's file. Which
+ * process this is stands in a page that a child finds zeroed after fork: so the child begins
+ * anew, with a struct process of its own. Its parent's stay as they are, for a call that a
+ * signal handler has interrupted to fork: it goes on in the child with what it had.
  *
  * No function here takes a lock that start and stop might find taken: what threads share
  * is changed by compare-and-swap.
@@ -9,6 +11,7 @@
 #ifndef RT_INTERNAL_H
 #define RT_INTERNAL_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -41,13 +44,15 @@ struct clock {
 enum local_mode { LOCAL_NONE, LOCAL_OWN, LOCAL_SHARED };
 
 struct local {
-	uint32_t mode;
-	uint32_t hint;    /* slot that this thread freed last */
-	uint32_t number;  /* of the block */
-	uint32_t foreign; /* slot that another thread freed last */
+	struct process *own; /* if the block is this thread's alone; else NOT_OWN */
+	uint32_t hint;       /* slot that this thread freed last */
+	uint32_t number;     /* of the block */
 	struct seg_block *block;
 	struct seg_cell *cell; /* the latest */
 	struct clock clock;
+	struct process *process; /* whose block it is */
+	uint32_t mode;
+	uint32_t foreign;    /* slot that another thread freed last */
 	uint32_t taken;      /* by a thread */
 	uint32_t first;      /* number of the first of its chunks, plus 1 */
 	uint32_t at_chunk;   /* where the search for a free slot goes on: a chunk, plus 1 */
@@ -69,7 +74,7 @@ struct process {
 	uint16_t chunk_owner[CHUNK_MAX];
 	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
 	uint64_t limit;                  /* of the mapping */
-	seg_u64 next_attach, next_grow; /* not before, in monotonic ns */
+	seg_u64 next_grow; /* not before, in monotonic ns */
 	seg_u64 base_tsc, base_ns;
 	uint64_t random;
 	uint32_t tsc_sound;
@@ -80,9 +85,26 @@ struct process {
 	struct local locals[BLOCK_MAX];
 };
 
-extern struct process *rt_process;
+/* memory.c: what a child finds zeroed, however it was forked. */
+#if defined(__x86_64__) || defined(__i386__)
+#define WIPED_LEN 4096
+#else
+#define WIPED_LEN 65536 /* the longest pages there are */
+#endif
+union wiped {
+	struct {
+		struct process *process;
+		seg_u64 next_attach; /* not before, in monotonic ns */
+	} is;
+	char page[WIPED_LEN];
+} __attribute__((aligned(WIPED_LEN)));
+extern union wiped rt_wiped;
+#define rt_process rt_wiped.is.process
+
 extern __thread struct local *rt_me __attribute__((tls_model("initial-exec")));
 extern struct local rt_nobody;
+/* Neither NULL nor a process: in a child that has no process yet nothing is the thread's own. */
+#define NOT_OWN ((struct process *)&rt_nobody)
 
 /* attach.c */
 enum invoke { INVOKE_UNKNOWN, INVOKE_ON, INVOKE_OFF };
@@ -92,8 +114,12 @@ struct process *rt_attach(bool create);
 /* The process, if it measures; tries to attach, but not often. */
 struct process *rt_attached(void);
 
-/* memory.c: the zeroed-on-fork memory. */
 struct process *process_memory(void);
+/* Told of the process once its file is there. */
+void process_begun(struct process *p);
+/* No handler runs between these two that could fork; those of faults do. */
+void signals_off(sigset_t *before);
+void signals_back(const sigset_t *before);
 
 /* names.c: the user's file of names. */
 struct names_file {
@@ -155,6 +181,7 @@ extern struct proc_file rt_proc_file;
 int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk);
 void proc_remove(struct proc_file *f);
 int proc_reopen(struct proc_file *f);
+void proc_apart(const struct proc_file *f, struct process *p);
 
 /* room.c: room in the process's file. Offsets; 0: none. */
 uint64_t room_take(struct process *p, uint64_t len);

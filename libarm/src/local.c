@@ -7,7 +7,7 @@
 
 #include "hot.h"
 
-struct local rt_nobody;
+struct local rt_nobody = { .own = NOT_OWN };
 __thread struct local *rt_me __attribute__((tls_model("initial-exec"))) = &rt_nobody;
 
 /* In the middle of taking a block: seen by a signal handler. */
@@ -25,8 +25,9 @@ static void leave(void *value)
 
 	(void)value; /* in a child, maybe its parent's */
 	rt_me = &rt_nobody;
-	if (l->mode != LOCAL_OWN)
+	if (l->own != load(&rt_process))
 		return;
+	l->own = NOT_OWN;
 	l->mode = LOCAL_NONE;
 	store_release(&l->block->owner, BLOCK_FREE);
 	store_release(&l->taken, 0);
@@ -65,6 +66,8 @@ static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 	l->block = (struct seg_block *)(p->base + at);
 	l->block->flags = BLOCK_COUNTS_OPS;
 	store(&l->block->owner, owner);
+	l->process = p;
+	l->own = NOT_OWN;
 	l->number = n;
 	l->hint = l->foreign = NONE;
 	l->cell = &rt_no_cell;
@@ -125,6 +128,7 @@ static struct local *settle(struct process *p, struct local *l)
 		l->clock.base_ns = p->base_ns;
 	}
 	l->mode = LOCAL_OWN;
+	l->own = p;
 	rt_me = l;
 	return l;
 }
@@ -151,7 +155,7 @@ struct local *local_get(void)
 {
 	struct process *p = load_acquire(&rt_process);
 
-	if (rt_me->mode != LOCAL_NONE)
+	if (p && rt_me->process == p)
 		return rt_me;
 	return p && load_acquire(&p->state) == PROCESS_READY ? local_acquire(p) : NULL;
 }

@@ -1,19 +1,38 @@
-/* The process's own state, which a child finds zeroed, however it was forked. */
+/* The process's own state, and how a child comes to have none. */
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "internal.h"
 
-struct process *rt_process;
-
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
-static void wipe(void)
+union wiped rt_wiped;
+
+static struct process *begun; /* the parent's, to a child that has not begun itself */
+static bool told;             /* of forks of the C library's */
+
+/* After fork, but not after a clone that the C library does not know of. */
+static void in_child(void)
 {
-	memset(rt_process, 0, sizeof(*rt_process));
+	struct process *p = begun;
+	int err = errno;
+
+	memset(&rt_wiped.is, 0, sizeof(rt_wiped.is));
+	begun = NULL;
+	if (p)
+		proc_apart(&rt_proc_file, p);
+	errno = err;
+}
+
+/* Not later, as it may allocate. */
+__attribute__((constructor)) static void tell_of_forks(void)
+{
+	told = pthread_atfork(NULL, NULL, in_child) == 0;
 }
 
 /* NULL if there is no memory. */
@@ -26,7 +45,7 @@ struct process *process_memory(void)
 	p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	if (madvise(p, sizeof(*p), MADV_WIPEONFORK) && pthread_atfork(NULL, NULL, wipe)) {
+	if (madvise(&rt_wiped, sizeof(rt_wiped), MADV_WIPEONFORK) && !told) {
 		munmap(p, sizeof(*p));
 		return NULL;
 	}
@@ -34,4 +53,26 @@ struct process *process_memory(void)
 		return p;
 	munmap(p, sizeof(*p));
 	return have;
+}
+
+void process_begun(struct process *p)
+{
+	store(&begun, p);
+}
+
+void signals_off(sigset_t *before)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP };
+	sigset_t off;
+	size_t i;
+
+	sigfillset(&off);
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&off, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &off, before);
+}
+
+void signals_back(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }

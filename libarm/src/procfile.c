@@ -196,3 +196,28 @@ int proc_reopen(struct proc_file *f)
 	let_go(&h);
 	return ENOENT;
 }
+
+/* The file as it is, in memory that is this process's alone, where it was mapped. */
+static void copy_apart(struct process *p)
+{
+	size_t len = (size_t)load(&p->header->backed);
+	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return;
+	memcpy(copy, p->base, len);
+	if (mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, p->base) == MAP_FAILED)
+		munmap(copy, len);
+}
+
+/* In a child: what is left of a call of the parent's no longer changes the parent's file. The
+ * whole range stays mapped: the call may still read there where the parent has gone on. */
+void proc_apart(const struct proc_file *f, struct process *p)
+{
+	if (f->base != p->base || !holds(&f->fd) ||
+	    mmap(p->base, (size_t)p->limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+		 f->fd.fd, 0) == MAP_FAILED)
+		copy_apart(p);
+	else
+		madvise(p->base, (size_t)p->limit, MADV_DONTDUMP);
+}

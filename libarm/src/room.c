@@ -16,10 +16,11 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Several threads may do this at once: allocating what is allocated changes nothing. */
+/* Several threads may do this at once: allocating what is allocated changes nothing. The parent's file
+ * does not grow for what is left of a call in a child. */
 static int grow(struct process *p, uint64_t from, uint64_t to)
 {
-	int err = proc_reopen(&rt_proc_file);
+	int err = p == load_acquire(&rt_process) ? proc_reopen(&rt_proc_file) : ENOMEM;
 
 	if (!err)
 		err = to > p->limit ? ENOMEM : file_allocate(rt_proc_file.fd.fd, from, to - from);
@@ -30,14 +31,17 @@ static int grow(struct process *p, uint64_t from, uint64_t to)
 	return err;
 }
 
-/* fallocate is a point of cancellation, and leaves errno. */
+/* fallocate is a point of cancellation, and changes errno. */
 static int grow_guarded(struct process *p, uint64_t from, uint64_t to)
 {
 	int state, saved = errno, err;
+	sigset_t before;
 
+	signals_off(&before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	err = grow(p, from, to);
 	pthread_setcancelstate(state, &state);
+	signals_back(&before);
 	errno = saved;
 	return err;
 }

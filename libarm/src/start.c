@@ -71,7 +71,7 @@ __attribute__((noinline)) static int start_with(struct process *p, struct local 
 /* A start of any kind. */
 static int start_in(struct local *l, int id, arm_data_t *data, int size)
 {
-	struct process *p = rt_process;
+	struct process *p = l->process;
 	uint32_t tran = (uint32_t)id, gen, slot;
 	struct seg_slot *s;
 	struct seg_cell *c;
@@ -124,13 +124,13 @@ __attribute__((noinline)) static int start_claimed(struct local *l, struct seg_s
 int rtarm_start(int id, arm_data_t *data, int size)
 {
 	struct local *l = rt_me;
-	struct process *p = rt_process;
+	struct process *p = load(&rt_process);
 	uint32_t tran = (uint32_t)id, slot, gen;
 	struct seg_slot *s;
 	struct seg_tran *t;
 	uint64_t now;
 
-	if (unlikely(l->mode != LOCAL_OWN || data || size || tran - 1 >= load(&p->trans_known)))
+	if (unlikely(l->own != p || data || size || tran - 1 >= load(&p->trans_known)))
 		return start_any(id, data, size);
 	t = &p->trans[tran - 1];
 	slot = load(&l->hint);

@@ -87,7 +87,7 @@ static int unknown(struct process *p)
 /* A stop of any kind. */
 static int stop_in(struct local *l, int handle, int status, arm_data_t *data, int size)
 {
-	struct process *p = rt_process;
+	struct process *p = l->process;
 	uint64_t state, now, d, start;
 	struct seg_cell *c;
 	struct seg_slot *s;
@@ -164,12 +164,12 @@ __attribute__((noinline)) static int stop_asking(struct process *p, struct local
 int rtarm_stop(int handle, int status, arm_data_t *data, int size)
 {
 	struct local *l = rt_me;
-	struct process *p = rt_process;
+	struct process *p = load(&rt_process);
 	uint64_t state, now;
 	struct seg_cell *c;
 	struct seg_slot *s;
 
-	if (unlikely(l->mode != LOCAL_OWN || handle <= 0 || status != ARM_GOOD || data || size))
+	if (unlikely(l->own != p || handle <= 0 || status != ARM_GOOD || data || size))
 		return stop_any(handle, status, data, size);
 	if (unlikely(!(s = slot_running(p, handle, &state)) || load(&s->pair) || load(&s->flags) ||
 		     !(c = cell_look(p, l, (uint32_t)(state >> 32)))))

@@ -5,7 +5,7 @@
 
 static int update(struct local *l, int handle, arm_data_t *data, int size)
 {
-	struct process *p = rt_process;
+	struct process *p = l->process;
 	struct happened h = { .kind = EVENT_UPDATE, .handle = (uint32_t)handle };
 	struct given g;
 	struct seg_cell *c;

@@ -19,7 +19,6 @@ static int kernel_clock(int which, struct timespec *t)
 #include "../src/clock.c"
 
 static struct process process;
-struct process *rt_process = &process;
 
 static const uint64_t second = 1000000000;
 
@@ -45,6 +44,7 @@ static struct local thread(uint64_t after)
 
 	memset(&l, 0, sizeof(l));
 	l.mode = LOCAL_OWN;
+	l.process = &process;
 	l.clock.base_tsc = counter;
 	l.clock.base_ns = kernel;
 	go(after);
