@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pcp-rtime/rtime/internal/keyword"
 )
 
 func TestParse(t *testing.T) {
@@ -39,12 +41,12 @@ func TestParseRefuses(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%.40q: %v, want %s", c.text, err, c.want)
 		}
-		var e *Error
+		var e *keyword.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%.40q: %T", c.text, err)
 		}
 	}
-	if _, err := Parse(strings.NewReader(strings.Repeat("x 1\n", 1000)), "f"); strings.Count(err.Error(), "\n") > maxErrors {
+	if _, err := Parse(strings.NewReader(strings.Repeat("x 1\n", 1000)), "f"); strings.Count(err.Error(), "\n") > 50 {
 		t.Errorf("%d lines of errors", strings.Count(err.Error(), "\n"))
 	}
 	if _, err := Load("/nonexistent"); !errors.Is(err, fs.ErrNotExist) {
