@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -21,7 +21,7 @@ func TestOnePath(t *testing.T) {
 	run(t, "cc", "-std=gnu11", "-Iinclude", "-o", program, "test/types.c", filepath.Join(lib, "libSpmi.a"), "-pthread")
 	inC := func() (said string, end func()) {
 		c := exec.Command(program, filepath.Join(lib, "hook"))
-		c.Env = append(os.Environ(), ddsseg.DirEnv+"="+dir)
+		c.Env = append(os.Environ(), layout.DirEnv+"="+dir)
 		in, err := c.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

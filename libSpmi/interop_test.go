@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // volatiles counts the contexts that come and go.
@@ -22,7 +23,7 @@ type volatiles struct {
 
 func (v *volatiles) Gone(uint32) { v.gone++ }
 
-func (v *volatiles) Came(_ uint32, c *ddsseg.Context, err error) {
+func (v *volatiles) Came(_ uint32, c *segreader.Context, err error) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestGoReads(t *testing.T) {
 
 func goReads(t *testing.T, cc, flags string) {
 	dir, lib := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ddsseg.ClaimsDir), 0o777); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, layout.ClaimsDir), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	run(t, "make", "-s", "BUILD="+lib, "CC="+cc, "all")
@@ -58,7 +59,7 @@ func goReads(t *testing.T, cc, flags string) {
 		"examples/volatile.c", "-L"+lib, "-lSpmi", "-Wl,-rpath,"+lib)...)
 	start(t, program, dir)
 	r := open(t, dir)
-	if info := r.Info(); info.Name != "hook" || info.Language != ddsseg.LanguageC {
+	if info := r.Info(); info.Name != "hook" || info.Language != layout.LanguageC {
 		t.Errorf("info %+v", info)
 	}
 	if alive, err := r.Alive(); !alive || err != nil {
@@ -76,7 +77,7 @@ func goReads(t *testing.T, cc, flags string) {
 }
 
 // watch follows Bingo until it has come and gone.
-func watch(t *testing.T, r *ddsseg.Reader) {
+func watch(t *testing.T, r *segreader.Reader) {
 	v := &volatiles{t: t}
 	for end := time.Now().Add(2 * time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -101,7 +102,7 @@ func run(t *testing.T, name string, args ...string) {
 func start(t *testing.T, program, dir string) { startCommand(t, exec.Command(program), dir) }
 
 func startCommand(t *testing.T, cmd *exec.Cmd, dir string) {
-	cmd.Env = append(os.Environ(), ddsseg.DirEnv+"="+dir)
+	cmd.Env = append(os.Environ(), layout.DirEnv+"="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -114,15 +115,15 @@ func startCommand(t *testing.T, cmd *exec.Cmd, dir string) {
 	})
 }
 
-func open(t *testing.T, dir string) *ddsseg.Reader {
+func open(t *testing.T, dir string) *segreader.Reader {
 	var names []string
 	for end := time.Now().Add(2 * time.Minute); len(names) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no segment")
 		}
-		names, _ = filepath.Glob(filepath.Join(dir, "*"+ddsseg.Suffix))
+		names, _ = filepath.Glob(filepath.Join(dir, "*"+layout.Suffix))
 	}
-	r, err := ddsseg.OpenReader(names[0], ddsseg.Limits{Size: 1 << 20, Contexts: 100, Stats: 100})
+	r, err := segreader.Open(names[0], segreader.Limits{Size: 1 << 20, Contexts: 100, Stats: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -75,7 +75,7 @@ func segments(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Mkdir(filepath.Join(dir, ddsseg.ClaimsDir), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, layout.ClaimsDir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return dir

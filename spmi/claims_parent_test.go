@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -20,7 +20,7 @@ func TestReadLockBelow(t *testing.T) {
 	for _, user := range []int{0, nobody} { // the owner of what lies below
 		dir := segments(t)
 		const parent, below = "DDS/V/a", "DDS/V/a/b"
-		must(t, os.WriteFile(filepath.Join(dir, ddsseg.ClaimsDir, "0"), nil, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, layout.ClaimsDir, "0"), nil, 0o644))
 		if _, said := supply(t, dir, below, user); !strings.Contains(said, "no context DDS/V/a above") {
 			t.Fatalf("without a parent: %s", said)
 		}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -72,7 +72,7 @@ func TestClaims(t *testing.T) {
 func TestOtherNameOfClaims(t *testing.T) {
 	dir := segments(t)
 	open(t, spmi.Options{Dir: dir}, context("DDS/V/a"))
-	claims := filepath.Join(dir, ddsseg.ClaimsDir)
+	claims := filepath.Join(dir, layout.ClaimsDir)
 	must(t, os.Link(filepath.Join(claims, fmt.Sprint(os.Geteuid())), filepath.Join(claims, fmt.Sprint(nobody))))
 	open(t, spmi.Options{Dir: dir}, context("DDS/V/b")) // looks into all claims
 	if _, said := supply(t, dir, "DDS/V/a", 0); !strings.Contains(said, taken) {
@@ -171,7 +171,7 @@ func TestInTheWay(t *testing.T) {
 		{"0", "read", "0"},
 	} {
 		dir := segments(t)
-		must(t, os.WriteFile(filepath.Join(dir, ddsseg.ClaimsDir, "0"), nil, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, layout.ClaimsDir, "0"), nil, 0o644))
 		_, said := start(t, append([]string{"lock", dir, path(i), fmt.Sprint(nobody)}, args...)...)
 		if said != "<nil>" {
 			t.Fatalf("%v: %s", args, said)
@@ -188,7 +188,7 @@ func TestInTheWay(t *testing.T) {
 	if got := try(t, dir, path(9)); got != "<nil>" {
 		t.Errorf("a claim in a file of somebody else's name: %s", got)
 	}
-	claims := filepath.Join(dir, ddsseg.ClaimsDir)
+	claims := filepath.Join(dir, layout.ClaimsDir)
 	must(t, syscall.Mkfifo(filepath.Join(claims, "55"), 0o666))
 	must(t, os.Symlink("/dev/zero", filepath.Join(claims, "56")))
 	must(t, os.Mkdir(filepath.Join(claims, "57"), 0o777))
@@ -236,7 +236,7 @@ func TestNowhere(t *testing.T) {
 	if _, said := supply(t, t.TempDir(), "DDS/V/a", nobody); !strings.Contains(said, "permission denied") {
 		t.Errorf("in a directory of another user: %s", said)
 	}
-	t.Setenv(ddsseg.DirEnv, good)
+	t.Setenv(layout.DirEnv, good)
 	open(t, spmi.Options{}, context("DDS/V/a"))
 	if len(files(t, good)) != 1 {
 		t.Errorf("the environment's directory is not used")
@@ -248,7 +248,7 @@ func TestNowhere(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := segments(t)
 	must(t, os.Chown(dir, 0, nobody))
-	chmod(t, dir, ddsseg.DirMode)
+	chmod(t, dir, layout.DirMode)
 	defer syscall.Umask(syscall.Umask(0o777))
 	s := open(t, spmi.Options{Dir: dir}, context("DDS/V/a", stat("s")))
 	names := files(t, dir)
@@ -257,19 +257,19 @@ func TestFiles(t *testing.T) {
 	}
 	info, err := os.Stat(names[0])
 	must(t, err)
-	if st := info.Sys().(*syscall.Stat_t); info.Mode() != ddsseg.FileMode || st.Gid != nobody || st.Nlink != 1 {
+	if st := info.Sys().(*syscall.Stat_t); info.Mode() != layout.FileMode || st.Gid != nobody || st.Nlink != 1 {
 		t.Errorf("%v, %+v", info.Mode(), st)
 	}
-	info, err = os.Stat(filepath.Join(dir, ddsseg.ClaimsDir, "0"))
+	info, err = os.Stat(filepath.Join(dir, layout.ClaimsDir, "0"))
 	must(t, err)
-	if info.Mode() != ddsseg.ClaimMode {
+	if info.Mode() != layout.ClaimMode {
 		t.Errorf("claims: %v", info.Mode())
 	}
 	must(t, s.Close())
 	n.Inc() // goes nowhere, harms nobody
 	left, err := os.ReadDir(dir)
 	must(t, err)
-	if len(left) != 1 || left[0].Name() != ddsseg.ClaimsDir {
+	if len(left) != 1 || left[0].Name() != layout.ClaimsDir {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // Stat declares a statistic.
@@ -52,10 +52,10 @@ type area struct {
 	mu      sync.Mutex // held while values change together
 	s       *Supplier
 	words   []uint64
-	update  ddsseg.Update
-	shared  ddsseg.Area  // where to the words are copied, for a context that was published late
+	update  writer.Update
+	shared  writer.Area  // where to the words are copied, for a context that was published late
 	gone    bool         // the word for updates is another context's
-	slot    *ddsseg.Slot // nil for fixed contexts and without shared memory
+	slot    *writer.Slot // nil for fixed contexts and without shared memory
 	claimed string       // the path, if it was claimed for this context alone
 }
 

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // kind is a set of statistics that one or more contexts have.
 type kind struct {
-	decls    []ddsseg.StatDecl
+	decls    []writer.StatDecl
 	names    map[string]bool
 	asns     map[uint32]bool
 	fields   []int // of the struct that Values points to, after len(decls)-len(fields) Stats
@@ -106,7 +107,7 @@ func (k *kind) add(s Stat, f format, path string) error {
 	path += "/" + s.Name
 	labels, err := labelsJSON(s.Labels)
 	switch {
-	case !ddsseg.ValidName(s.Name):
+	case !layout.ValidName(s.Name):
 		return fail(CodeBadArgument, path, "not a name of 1 to 31 bytes")
 	case k.names[s.Name]:
 		return fail(CodeDuplicate, path, "name used twice in one context")
@@ -129,7 +130,7 @@ func (k *kind) add(s Stat, f format, path string) error {
 	}
 	k.names[s.Name] = true
 	k.asns[s.ASN] = true
-	k.decls = append(k.decls, ddsseg.StatDecl{
+	k.decls = append(k.decls, writer.StatDecl{
 		Name: s.Name, Descr: s.Descr, Min: s.Min, Max: s.Max,
 		ValueType: f.value, DataType: s.As.number(), Type: f.stored.number(),
 		Offset: f.offset(len(k.decls)), Size: f.size, ASN: s.ASN, Units: s.Units.word(),
@@ -155,7 +156,7 @@ func (k *kind) bind(c *Context, a *area) {
 const longest = 4095 // bytes of help and of labels
 
 func checkTexts(path, descr, help string) error {
-	if len(descr) >= ddsseg.DescrLen {
+	if len(descr) >= layout.DescrLen {
 		return fail(CodeBadArgument, path, "description longer than 63 bytes")
 	}
 	if strings.ContainsFunc(descr, func(r rune) bool { return r < ' ' || r == 0x7f }) {

@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // A supplier that could not be published when it was opened has handles that store into
@@ -81,7 +82,7 @@ func (s *Supplier) attach() error {
 	}
 	p := s.plan
 	var there []added
-	w, err := ddsseg.CreateWriter(s.dir, s.name, p.decls, p.claim, func(w *ddsseg.Writer) (err error) {
+	w, err := writer.Create(s.dir, s.name, p.decls, p.claim, func(w *writer.Writer) (err error) {
 		for i, c := range p.contexts {
 			c.area.Load().copyTo(w.Fixed(i))
 		}
@@ -112,11 +113,11 @@ func (s *Supplier) stayPrivate(err error) error {
 // declared, nobody could be asked.
 func (s *Supplier) orphans() error {
 	for path, n := range s.tree.nodes {
-		parent := ddsseg.Parent(path)
+		parent := layout.Parent(path)
 		if n.ctx == nil || parent == "" || s.tree.nodes[parent] != nil {
 			continue
 		}
-		taken, err := ddsseg.Taken(s.dir, parent)
+		taken, err := writer.Taken(s.dir, parent)
 		if err != nil {
 			return claimError(err)
 		}
@@ -130,12 +131,12 @@ func (s *Supplier) orphans() error {
 // added is a volatile context that a writer has taken in.
 type added struct {
 	a       *area
-	slot    *ddsseg.Slot
+	slot    *writer.Slot
 	claimed string
 }
 
 // addAll adds the volatile contexts that are there, with their values.
-func (s *Supplier) addAll(w *ddsseg.Writer) ([]added, error) {
+func (s *Supplier) addAll(w *writer.Writer) ([]added, error) {
 	var all []added
 	for _, path := range slices.Sorted(maps.Keys(s.tree.nodes)) {
 		n := s.tree.nodes[path]
@@ -143,7 +144,7 @@ func (s *Supplier) addAll(w *ddsseg.Writer) ([]added, error) {
 			continue
 		}
 		v := added{a: n.ctx.area.Load()}
-		if !s.tree.owns(ddsseg.Parent(path)) {
+		if !s.tree.owns(layout.Parent(path)) {
 			if err := w.Claim(path); err != nil {
 				return nil, err
 			}
@@ -160,7 +161,7 @@ func (s *Supplier) addAll(w *ddsseg.Writer) ([]added, error) {
 }
 
 // mirror has the values of an area copied from now on.
-func (s *Supplier) mirror(a *area, to ddsseg.Area) {
+func (s *Supplier) mirror(a *area, to writer.Area) {
 	if len(to.Words) == 0 {
 		return
 	}
@@ -187,7 +188,7 @@ func (s *Supplier) copyLate() bool {
 }
 
 // copyTo copies the values to where no reader looks yet.
-func (a *area) copyTo(to ddsseg.Area) {
+func (a *area) copyTo(to writer.Area) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range to.Words {

@@ -17,7 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -69,11 +70,11 @@ func child(args []string) {
 	case "lock": // a lock of the given type and length where the claim on path is
 		file, kind, length := args[4], args[5], args[6]
 		n, _ := strconv.ParseInt(length, 10, 64)
-		flags, l := os.O_RDWR|os.O_CREATE, syscall.Flock_t{Type: syscall.F_WRLCK, Start: ddsseg.ClaimOffset(path), Len: n}
+		flags, l := os.O_RDWR|os.O_CREATE, syscall.Flock_t{Type: syscall.F_WRLCK, Start: layout.ClaimOffset(path), Len: n}
 		if kind == "read" {
 			flags, l.Type = os.O_RDONLY, syscall.F_RDLCK
 		}
-		f, err := os.OpenFile(filepath.Join(dir, ddsseg.ClaimsDir, file), flags, ddsseg.ClaimMode)
+		f, err := os.OpenFile(filepath.Join(dir, layout.ClaimsDir, file), flags, layout.ClaimMode)
 		if err == nil {
 			defer f.Close()
 			err = syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &l)
@@ -150,12 +151,12 @@ func segments(t testing.TB) string {
 
 func prepare(t testing.TB, dir string) {
 	t.Helper()
-	claims := filepath.Join(dir, ddsseg.ClaimsDir)
+	claims := filepath.Join(dir, layout.ClaimsDir)
 	if err := os.Mkdir(claims, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chmod(t, claims, ddsseg.ClaimsMode)
-	chmod(t, dir, ddsseg.DirMode)
+	chmod(t, claims, layout.ClaimsMode)
+	chmod(t, dir, layout.DirMode)
 }
 
 // chmod takes the mode as the system does: os.Chmod has other bits above the nine.
@@ -168,7 +169,7 @@ func chmod(t testing.TB, path string, mode uint32) {
 
 func files(t testing.TB, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"+ddsseg.Suffix))
+	names, err := filepath.Glob(filepath.Join(dir, "*"+layout.Suffix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,13 +178,13 @@ func files(t testing.TB, dir string) []string {
 
 // reader opens the only segment there is. A process that closes it gives up the lock
 // that says that its own supplier lives, so it is closed at the very end.
-func reader(t testing.TB, dir string) *ddsseg.Reader {
+func reader(t testing.TB, dir string) *segreader.Reader {
 	t.Helper()
 	names := files(t, dir)
 	if len(names) != 1 {
 		t.Fatalf("segments: %v", names)
 	}
-	r, err := ddsseg.OpenReader(names[0], ddsseg.Limits{Size: 1 << 30, Contexts: 1 << 20, Stats: 1 << 20})
+	r, err := segreader.Open(names[0], segreader.Limits{Size: 1 << 30, Contexts: 1 << 20, Stats: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func reader(t testing.TB, dir string) *ddsseg.Reader {
 }
 
 // find returns the context with the path.
-func find(t testing.TB, contexts []ddsseg.Context, path string) *ddsseg.Context {
+func find(t testing.TB, contexts []segreader.Context, path string) *segreader.Context {
 	t.Helper()
 	for i := range contexts {
 		if contexts[i].Path == path {
@@ -204,7 +205,7 @@ func find(t testing.TB, contexts []ddsseg.Context, path string) *ddsseg.Context 
 }
 
 // values reads all of a context; it is an error if they cannot be read.
-func values(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context) []uint64 {
+func values(t testing.TB, r *segreader.Reader, c *segreader.Context) []uint64 {
 	t.Helper()
 	out := make([]uint64, len(c.Stats))
 	if ok := collect(t, r, c, out); !ok {
@@ -213,9 +214,9 @@ func values(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context) []uint64 {
 	return out
 }
 
-func collect(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context, out []uint64) bool {
+func collect(t testing.TB, r *segreader.Reader, c *segreader.Context, out []uint64) bool {
 	t.Helper()
-	var fields []ddsseg.Field
+	var fields []segreader.Field
 	for i := range c.Stats {
 		fields = append(fields, c.Stats[i].Field())
 	}
@@ -227,24 +228,24 @@ func collect(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context, out []uint64) bo
 }
 
 // watch collects the volatile contexts of a reader.
-type watch map[uint32]*ddsseg.Context
+type watch map[uint32]*segreader.Context
 
 func (w watch) Gone(slot uint32) { delete(w, slot) }
-func (w watch) Came(slot uint32, c *ddsseg.Context, err error) {
+func (w watch) Came(slot uint32, c *segreader.Context, err error) {
 	if err != nil {
 		panic(err)
 	}
 	w[slot] = c
 }
 
-func (w watch) scan(t testing.TB, r *ddsseg.Reader) {
+func (w watch) scan(t testing.TB, r *segreader.Reader) {
 	t.Helper()
 	if _, err := r.Scan(w, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w watch) find(t testing.TB, path string) *ddsseg.Context {
+func (w watch) find(t testing.TB, path string) *segreader.Context {
 	t.Helper()
 	for _, c := range w {
 		if c.Path == path {

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"reflect"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // plan is what Open makes of the declarations.
@@ -12,7 +13,7 @@ type plan struct {
 	s        *Supplier
 	contexts []*Context
 	kinds    []*kind
-	decls    []ddsseg.ContextDecl
+	decls    []writer.ContextDecl
 	claim    []string
 }
 
@@ -49,7 +50,7 @@ func (p *plan) fixed(c *Context) error {
 	if err != nil || known {
 		return err
 	}
-	if !ddsseg.Shared(path) {
+	if !layout.Shared(path) {
 		p.claim = append(p.claim, path)
 	}
 	p.contexts = append(p.contexts, c)
@@ -82,9 +83,9 @@ func (p *plan) template(c *Context) error {
 	return nil
 }
 
-func decl(path string, c *Context, k *kind, template bool) ddsseg.ContextDecl {
+func decl(path string, c *Context, k *kind, template bool) writer.ContextDecl {
 	labels, _ := labelsJSON(c.Labels)
-	return ddsseg.ContextDecl{
+	return writer.ContextDecl{
 		Path: path, Descr: c.Descr, ASN: c.ASN, Template: template,
 		Stats: k.decls, DataLen: uint32(8 * len(k.decls)), Help: c.Help, Labels: labels,
 	}
@@ -93,13 +94,13 @@ func decl(path string, c *Context, k *kind, template bool) ddsseg.ContextDecl {
 // publish makes the segment, or does without, and binds the handles.
 func (p *plan) publish() error {
 	s := p.s
-	w, err := ddsseg.CreateWriter(s.dir, s.name, p.decls, p.claim, nil)
-	var taken *ddsseg.ClaimedError
+	w, err := writer.Create(s.dir, s.name, p.decls, p.claim, nil)
+	var taken *writer.ClaimedError
 	if errors.As(err, &taken) {
 		return claimError(err)
 	}
 	if err != nil {
-		s.now.Store(&segment{line: ddsseg.NewLine(), err: claimError(err)})
+		s.now.Store(&segment{line: writer.NewLine(), err: claimError(err)})
 	} else {
 		s.use(w)
 	}

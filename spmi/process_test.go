@@ -13,7 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // TestDies: a supplier is seen to live, and to be dead as soon as it was killed.
@@ -48,11 +49,11 @@ func TestEnds(t *testing.T) {
 		t.Fatal(said)
 	}
 	r := reader(t, dir)
-	if state, err := r.State(); state != ddsseg.StateReady || err != nil {
+	if state, err := r.State(); state != layout.StateReady || err != nil {
 		t.Errorf("state %d, %v", state, err)
 	}
 	p.stop()
-	if state, err := r.State(); state != ddsseg.StateEnded || err != nil {
+	if state, err := r.State(); state != layout.StateEnded || err != nil {
 		t.Errorf("state %d, %v", state, err)
 	}
 	if names := files(t, dir); len(names) > 0 {
@@ -100,7 +101,7 @@ func TestOtherWord(t *testing.T) {
 	w.scan(t, r)
 	minus := int64(-3)
 	want := []uint64{1 << 40, uint64(minus), 0xfffffff0, math.Float64bits(0.5), 1e6}
-	for _, c := range []*ddsseg.Context{find(t, r.Contexts(), "DDS/V/a"), w.find(t, "DDS/V/a/b")} {
+	for _, c := range []*segreader.Context{find(t, r.Contexts(), "DDS/V/a"), w.find(t, "DDS/V/a/b")} {
 		if got := values(t, r, c); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", c.Path, got, want)
 		}

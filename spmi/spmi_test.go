@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/spmi"
 )
@@ -135,7 +136,7 @@ func TestRecords(t *testing.T) {
 	v.Plain.Set(0.25)
 	v.Not.Add(1)
 	r := reader(t, dir)
-	if i := r.Info(); i.Name != "records" || i.Language != ddsseg.LanguageGo || i.Start == 0 || i.PIDNS == 0 {
+	if i := r.Info(); i.Name != "records" || i.Language != layout.LanguageGo || i.Start == 0 || i.PIDNS == 0 {
 		t.Errorf("header: %+v", i)
 	}
 	if c := find(t, r.Contexts(), "DDS/IBM"); c.ASN != 2 || len(c.Stats) != 0 || c.Descr != "IBM-defined Dynamic Data-Suppliers" {
@@ -145,11 +146,11 @@ func TestRecords(t *testing.T) {
 	if c.ASN != 220 || c.Descr != "Bogus Context Number 1" || c.Help != "h" || c.Labels != `{"x":"y"}` || c.Template || len(c.Stats) != 3 {
 		t.Fatalf("context: %+v", c)
 	}
-	want := []ddsseg.Stat{
-		{Name: "%level", Min: -5, Type: ddsseg.Int, DataType: ddsseg.Int, Size: 4, Labels: `{"a":"\u003c1\u003e","b":"2"}`},
-		{Name: "gadgets", Descr: "Fake counter value", Max: 100, Counter: true, Type: ddsseg.ULong, DataType: ddsseg.Long, Size: 8, ASN: 1,
+	want := []segreader.Stat{
+		{Name: "%level", Min: -5, Type: layout.Int, DataType: layout.Int, Size: 4, Labels: `{"a":"\u003c1\u003e","b":"2"}`},
+		{Name: "gadgets", Descr: "Fake counter value", Max: 100, Counter: true, Type: layout.ULong, DataType: layout.Long, Size: 8, ASN: 1,
 			Units: pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte, DimTime: -1, ScaleTime: pcp.TimeSec}.Word(), Help: "Long help."},
-		{Name: "plain", Type: ddsseg.Double, DataType: ddsseg.Double, Size: 8},
+		{Name: "plain", Type: layout.Double, DataType: layout.Double, Size: 8},
 	}
 	for i, s := range c.Stats {
 		s.Offset = 0
@@ -223,12 +224,12 @@ func TestTypes(t *testing.T) {
 	c := find(t, r.Contexts(), "DDS/T/types")
 	neg := func(v int64) uint64 { return uint64(v) }
 	want := []struct{ typ, as, size, value uint64 }{
-		{ddsseg.ULong, ddsseg.ULong, 8, math.MaxUint64}, {ddsseg.Long, ddsseg.Long, 8, neg(math.MinInt64)},
-		{ddsseg.UInt, ddsseg.Unsign, 4, math.MaxUint32}, {ddsseg.Int, ddsseg.Int, 4, neg(math.MinInt32)},
-		{ddsseg.UShort, ddsseg.UShort, 2, math.MaxUint16}, {ddsseg.Short, ddsseg.Short, 2, neg(math.MinInt16)},
-		{ddsseg.Char, ddsseg.Char, 1, 255}, {ddsseg.Ptr, ddsseg.Addr, 8, math.MaxUint32},
-		{ddsseg.Float, ddsseg.Float, 4, math.Float64bits(-1.5)}, {ddsseg.Double, ddsseg.Double, 8, math.Float64bits(math.MaxFloat64)},
-		{ddsseg.Timeval, ddsseg.Timeval, 8, 12345000678},
+		{layout.ULong, layout.ULong, 8, math.MaxUint64}, {layout.Long, layout.Long, 8, neg(math.MinInt64)},
+		{layout.UInt, layout.Unsign, 4, math.MaxUint32}, {layout.Int, layout.Int, 4, neg(math.MinInt32)},
+		{layout.UShort, layout.UShort, 2, math.MaxUint16}, {layout.Short, layout.Short, 2, neg(math.MinInt16)},
+		{layout.Char, layout.Char, 1, 255}, {layout.Ptr, layout.Addr, 8, math.MaxUint32},
+		{layout.Float, layout.Float, 4, math.Float64bits(-1.5)}, {layout.Double, layout.Double, 8, math.Float64bits(math.MaxFloat64)},
+		{layout.Timeval, layout.Timeval, 8, 12345000678},
 	}
 	for i, got := range values(t, r, c) {
 		s, w := c.Stats[i], want[i]
@@ -272,7 +273,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-func stamp(t *testing.T, r *ddsseg.Reader) time.Time {
+func stamp(t *testing.T, r *segreader.Reader) time.Time {
 	t.Helper()
 	at, err := r.Stamp()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // Options say how a supplier is opened. The zero value is good.
@@ -47,8 +48,8 @@ type Supplier struct {
 // segment is what the supplier publishes, or why it does not. Its address space is given
 // back when neither the supplier nor a handle refers to it.
 type segment struct {
-	w    *ddsseg.Writer // nil where there is none
-	line ddsseg.Line
+	w    *writer.Writer // nil where there is none
+	line writer.Line
 	err  error
 }
 
@@ -62,17 +63,17 @@ type segment struct {
 func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	dir := opts.Dir
 	if dir == "" {
-		dir = os.Getenv(ddsseg.DirEnv)
+		dir = os.Getenv(layout.DirEnv)
 	}
 	if dir == "" {
-		dir = ddsseg.DefaultDir
+		dir = layout.DefaultDir
 	}
 	name := opts.Name
 	if name == "" && len(os.Args) > 0 {
 		name = filepath.Base(os.Args[0])
-		name = name[:min(len(name), ddsseg.PathLen-1)]
+		name = name[:min(len(name), layout.PathLen-1)]
 	}
-	if len(name) >= ddsseg.PathLen {
+	if len(name) >= layout.PathLen {
 		return nil, fail(CodeBadArgument, "", "name longer than 63 bytes")
 	}
 	s := &Supplier{
@@ -96,16 +97,16 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 }
 
 // use has the supplier publish with a writer.
-func (s *Supplier) use(w *ddsseg.Writer) {
+func (s *Supplier) use(w *writer.Writer) {
 	seg := &segment{w: w, line: w.Line()}
-	runtime.AddCleanup(seg, (*ddsseg.Writer).Unmap, w)
+	runtime.AddCleanup(seg, (*writer.Writer).Unmap, w)
 	seg.line.Stamp(time.Now())
 	s.now.Store(seg)
 }
 
 // private returns an area in this process's own memory.
 func (s *Supplier) private(n int) *area {
-	return &area{s: s, words: make([]uint64, n), update: ddsseg.NewUpdate()}
+	return &area{s: s, words: make([]uint64, n), update: writer.NewUpdate()}
 }
 
 func (a *area) isGone() bool {

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // tree is what a supplier has declared: it finds clashes of names and numbers at a cost
@@ -39,11 +40,11 @@ func newTree(dir string) *tree {
 func (c *Context) check(path string, k *kind, volatile bool) error {
 	_, err := labelsJSON(c.Labels)
 	switch {
-	case !ddsseg.ValidPath(path):
+	case !layout.ValidPath(path):
 		return fail(CodeBadArgument, path, "not a path of up to 63 bytes that begins with DDS")
-	case ddsseg.Shared(path) && len(k.decls) > 0:
+	case layout.Shared(path) && len(k.decls) > 0:
 		return fail(CodeBadArgument, path, "statistics directly in DDS or a vendor's context")
-	case ddsseg.Shared(path) && volatile:
+	case layout.Shared(path) && volatile:
 		return fail(CodeBadArgument, path, "a vendor's context is not volatile")
 	case err != nil:
 		return fail(CodeBadArgument, path, err.Error())
@@ -55,13 +56,13 @@ func (c *Context) check(path string, k *kind, volatile bool) error {
 // context above is this supplier's; known that a vendor's context was there already.
 func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known bool, err error) {
 	if n := t.nodes[path]; n != nil {
-		if !ddsseg.Shared(path) {
+		if !layout.Shared(path) {
 			return false, false, fail(CodeDuplicate, path, "")
 		}
 		known, n.ctx = n.ctx != nil || known, c
 		return true, known, t.number(path, c.ASN, known)
 	}
-	parent := ddsseg.Parent(path)
+	parent := layout.Parent(path)
 	above, err := t.above(path, parent)
 	if err != nil {
 		return false, false, err
@@ -85,7 +86,7 @@ func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known 
 
 // owns reports whether a context below parent needs no claim of its own. A vendor's
 // context is nobody's own.
-func (t *tree) owns(parent string) bool { return t.nodes[parent] != nil && !ddsseg.Shared(parent) }
+func (t *tree) owns(parent string) bool { return t.nodes[parent] != nil && !layout.Shared(parent) }
 
 // above finds the node above; nil if that is another supplier's. Vendors' contexts are
 // made as they are needed.
@@ -93,14 +94,14 @@ func (t *tree) above(path, parent string) (*node, error) {
 	if n := t.nodes[parent]; n != nil {
 		return n, nil
 	}
-	if ddsseg.Shared(parent) {
+	if layout.Shared(parent) {
 		n := &node{kind: &kind{}}
 		t.nodes[parent] = n
 		return n, nil
 	}
 	if t.dir != "" {
 		// Where nobody can be asked, nobody will see it either.
-		if taken, err := ddsseg.Taken(t.dir, parent); taken || err != nil {
+		if taken, err := writer.Taken(t.dir, parent); taken || err != nil {
 			return nil, nil
 		}
 	}
@@ -111,7 +112,7 @@ func (t *tree) number(path string, asn uint32, known bool) error {
 	if asn == 0 || known {
 		return nil
 	}
-	key := numbered{ddsseg.Parent(path), asn}
+	key := numbered{layout.Parent(path), asn}
 	if t.asns[key] {
 		return fail(CodeDuplicate, path, fmt.Sprintf("ASN.1 number %d used twice below %s", asn, key.parent))
 	}
@@ -122,7 +123,7 @@ func (t *tree) number(path string, asn uint32, known bool) error {
 // remove takes a context out.
 func (t *tree) remove(path string, asn uint32) {
 	delete(t.nodes, path)
-	parent := ddsseg.Parent(path)
+	parent := layout.Parent(path)
 	delete(t.asns, numbered{parent, asn})
 	if n := t.nodes[parent]; n != nil {
 		n.children--
@@ -131,11 +132,11 @@ func (t *tree) remove(path string, asn uint32) {
 
 // claimError turns the answer of the segment's writer into this package's.
 func claimError(err error) error {
-	var taken *ddsseg.ClaimedError
+	var taken *writer.ClaimedError
 	switch {
 	case errors.As(err, &taken):
 		return &Error{Code: CodeDuplicate, Path: taken.Path, Text: "another supplier has it"}
-	case errors.Is(err, ddsseg.ErrNoRoom):
+	case errors.Is(err, writer.ErrNoRoom):
 		return &Error{Code: CodeNoMemory, Err: err}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return &Error{Code: CodeNoShmPtr, Err: err}

@@ -1,6 +1,8 @@
 package spmi
 
-import "github.com/pcp-rtime/rtime/internal/ddsseg"
+import (
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+)
 
 // DataType is one of the SPMI's thirteen formats of data.
 type DataType uint8
@@ -35,7 +37,7 @@ func (t DataType) number() uint32 { return uint32(t) - 1 }
 type format struct {
 	stored DataType
 	size   uint32 // bytes
-	value  uint32 // ddsseg.Counter or Quantity
+	value  uint32 // layout.Counter or Quantity
 }
 
 // Handle is implemented by pointers to the handle types: *Counter, *Quantity and so on.
@@ -44,11 +46,11 @@ type Handle interface {
 	format() format
 }
 
-func (*CounterOf[T]) format() format      { return integer[T](ddsseg.Counter) }
-func (*QuantityOf[T]) format() format     { return integer[T](ddsseg.Quantity) }
-func (*FloatCounterOf[T]) format() format { return floating[T](ddsseg.Counter) }
-func (*FloatOf[T]) format() format        { return floating[T](ddsseg.Quantity) }
-func (*Timer) format() format             { return format{Timeval, 8, ddsseg.Counter} }
+func (*CounterOf[T]) format() format      { return integer[T](layout.Counter) }
+func (*QuantityOf[T]) format() format     { return integer[T](layout.Quantity) }
+func (*FloatCounterOf[T]) format() format { return floating[T](layout.Counter) }
+func (*FloatOf[T]) format() format        { return floating[T](layout.Quantity) }
+func (*Timer) format() format             { return format{Timeval, 8, layout.Counter} }
 
 func integer[T Integer](value uint32) format {
 	switch any(T(0)).(type) {

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"runtime"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
 // Add publishes a volatile context, whose statistics are those of one in
@@ -97,13 +97,13 @@ func (s *Supplier) place(path string, c *Context, k *kind, own bool) (*area, err
 	return a, nil
 }
 
-func (a *area) freeLater(w *ddsseg.Writer) {
+func (a *area) freeLater(w *writer.Writer) {
 	runtime.AddCleanup(a, func(f freeing) { f.w.Free(f.slot) }, freeing{w, a.slot})
 }
 
 type freeing struct {
-	w    *ddsseg.Writer
-	slot *ddsseg.Slot
+	w    *writer.Writer
+	slot *writer.Slot
 }
 
 // Remove withdraws a volatile context. Its handles may be used after it, to no effect

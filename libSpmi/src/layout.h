@@ -1,6 +1,6 @@
 /*
  * A supplier's segment as it lies in the file: the contract with its readers.
- * internal/ddsseg/layout.txt holds this and the Go side to the same offsets.
+ * internal/ddsseg/layout/layout.txt holds this and the Go side to the same offsets.
  *
  * All integers are in the machine's byte order. Positions are offsets from the start of
  * the file, never addresses. Fields marked atomic change after publication.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // TestTmpfiles: what Install gives systemd-tmpfiles to make at boot is the directory that
@@ -45,9 +45,9 @@ cat list`, top)
 		}
 	}
 	want := []string{
-		"d " + filepath.Dir(ddsseg.DefaultDir) + " 0755 root root -",
-		fmt.Sprintf("d %s %04o someone some -", ddsseg.DefaultDir, ddsseg.DirMode),
-		fmt.Sprintf("d %s/%s %04o someone some -", ddsseg.DefaultDir, ddsseg.ClaimsDir, ddsseg.ClaimsMode),
+		"d " + filepath.Dir(layout.DefaultDir) + " 0755 root root -",
+		fmt.Sprintf("d %s %04o someone some -", layout.DefaultDir, layout.DirMode),
+		fmt.Sprintf("d %s/%s %04o someone some -", layout.DefaultDir, layout.ClaimsDir, layout.ClaimsMode),
 	}
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", lines, want)

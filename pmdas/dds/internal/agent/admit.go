@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // admit opens a segment.
@@ -103,14 +103,14 @@ func (a *Agent) openSupplier(file string, u *account) (*supplier, error) {
 	if u.suppliers >= a.conf.Suppliers {
 		return nil, overLimit("suppliers", a.conf.Suppliers)
 	}
-	r, err := ddsseg.OpenReader(a.dir.Path(file), ddsseg.Limits{
+	r, err := reader.Open(a.dir.Path(file), reader.Limits{
 		Size: a.conf.Bytes - u.bytes, Contexts: a.conf.Contexts, Stats: a.conf.Statistics})
 	if err != nil {
 		return nil, err
 	}
 	if r.Info().UID != u.uid {
 		r.Close()
-		return nil, fmt.Errorf("%w: user %d, and its name says %d", ddsseg.ErrOwner, r.Info().UID, u.uid)
+		return nil, fmt.Errorf("%w: user %d, and its name says %d", reader.ErrOwner, r.Info().UID, u.uid)
 	}
 	if alive, err := r.Alive(); err != nil || !alive {
 		r.Close()

@@ -1,6 +1,6 @@
 // Package agent is the table of the agent dds: which suppliers there are, what of
 // theirs is exported under which name and number, and the agent's own state. Segments
-// are package ddsseg's.
+// are those of the packages below internal/ddsseg.
 //
 // Everything here belongs to the serving goroutine. Suppliers are looked at when a
 // request comes in, and once a second.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
@@ -95,7 +95,7 @@ func (l *lab) second() {
 
 // stat is a statistic of 8 bytes.
 func stat(name string, index uint32, mend ...func(*readertest.Stat)) readertest.Stat {
-	s := readertest.Stat{Name: name, Descr: "about " + name, Type: ddsseg.ULong, Offset: index * 8, Size: 8, ASN: index + 1, Max: 100}
+	s := readertest.Stat{Name: name, Descr: "about " + name, Type: layout.ULong, Offset: index * 8, Size: 8, ASN: index + 1, Max: 100}
 	for _, f := range mend {
 		f(&s)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // checkAlive reports whether the supplier's process lives; otherwise all of its goes.
@@ -18,7 +18,7 @@ func (a *Agent) checkAlive(s *supplier) bool {
 		return true
 	}
 	state, _ := s.r.State()
-	if state == ddsseg.StateEnded {
+	if state == layout.StateEnded {
 		a.vanish(s, stateEnded, nil)
 	} else {
 		a.vanish(s, stateDied, err)
@@ -32,7 +32,7 @@ func (a *Agent) check(s *supplier, now time.Time) bool {
 		return false
 	}
 	state, err := s.r.State()
-	if err == nil && state != ddsseg.StateReady {
+	if err == nil && state != layout.StateReady {
 		a.vanish(s, stateEnded, nil)
 		return false
 	}

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -49,7 +49,7 @@ func TestShorterThanItSays(t *testing.T) {
 	s := supl(t)
 	s.Publish(l.dir, -1)
 	l.is("dds.IBM.Test.gadgets", "=0")
-	s.Put64(ddsseg.HdrSize, readertest.DefaultSize+1)
+	s.Put64(layout.HdrSize, readertest.DefaultSize+1)
 	l.second()
 	l.is("rtime.dds.supplier.state", title(t)+"=damaged")
 	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
@@ -88,7 +88,7 @@ func hold(t *testing.T, path string) (release func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o660)
 	must(t, err)
-	must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: ddsseg.AliveOffset, Len: 1}))
+	must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}))
 	t.Cleanup(func() { f.Close() })
 	return func() { f.Close() }
 }
@@ -98,7 +98,7 @@ func files(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*"))
 	must(t, err)
-	more, err := filepath.Glob(filepath.Join(dir, ddsseg.ClaimsDir, "*"))
+	more, err := filepath.Glob(filepath.Join(dir, layout.ClaimsDir, "*"))
 	must(t, err)
 	for i, path := range append(list, more...) {
 		rel, err := filepath.Rel(dir, path)
@@ -200,10 +200,10 @@ func TestDirectoryGone(t *testing.T) {
 	again.Put64(again.Data[1], 5)
 	again.Publish(l.dir, -1)
 	l.is("dds.IBM.Test.gadgets", "=5")
-	must(t, os.Remove(filepath.Join(l.dir, ddsseg.ClaimsDir)))
+	must(t, os.Remove(filepath.Join(l.dir, layout.ClaimsDir)))
 	l.ahead = time.Minute
 	l.second()
-	if info, err := os.Stat(filepath.Join(l.dir, ddsseg.ClaimsDir)); err != nil || info.Mode().Perm() != 0o777 || info.Mode()&os.ModeSticky == 0 {
+	if info, err := os.Stat(filepath.Join(l.dir, layout.ClaimsDir)); err != nil || info.Mode().Perm() != 0o777 || info.Mode()&os.ModeSticky == 0 {
 		t.Errorf("the folder of claims: %v %v", info, err)
 	}
 }

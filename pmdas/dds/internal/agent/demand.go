@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
@@ -183,4 +183,4 @@ func (a *Agent) tell(s *supplier, values uint32, interval time.Duration) {
 }
 
 // supplierName is the name in a segment's header, made printable and one word.
-func supplierName(i ddsseg.Info) string { return nameOr(i.Name, "unnamed") }
+func supplierName(i reader.Info) string { return nameOr(i.Name, "unnamed") }

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -16,7 +17,7 @@ import (
 
 // declare describes the metric for a statistic. key is what its number is given to: the
 // path, and what must not change under one number.
-func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.Metric, key string) {
+func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.Metric, key string) {
 	m = pmda.Metric{Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
 	if s.Counter && typ != pcp.TypeString {
 		m.Sem = pcp.SemCounter
@@ -24,7 +25,7 @@ func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.
 	if !m.Units.Valid() || typ == pcp.TypeString {
 		m.Units = pcp.None
 	}
-	if s.Type == ddsseg.Timeval {
+	if s.Type == layout.Timeval {
 		m.Units = pcp.Microseconds
 	}
 	path := g.key + "/" + s.Name
@@ -37,7 +38,7 @@ func (t *tree) declare(l *live, g *group, s *ddsseg.Stat, typ pcp.Type) (m pmda.
 }
 
 // helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.
-func helpOf(l *live, g *group, s *ddsseg.Stat, path string) string {
+func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 	var b strings.Builder
 	if h := names.Text(s.Help); h != "" {
 		b.WriteString(h + "\n")
@@ -56,9 +57,9 @@ func helpOf(l *live, g *group, s *ddsseg.Stat, path string) string {
 		}
 	}
 	switch s.Type {
-	case ddsseg.Timeval:
+	case layout.Timeval:
 		b.WriteString("A time, in microseconds since 1970 or as a length.\n")
-	case ddsseg.Addr, ddsseg.Ptr:
+	case layout.Addr, layout.Ptr:
 		b.WriteString("An address.\n")
 	}
 	return strings.TrimSpace(b.String())
@@ -66,7 +67,7 @@ func helpOf(l *live, g *group, s *ddsseg.Stat, path string) string {
 
 // metricLabels are those of a metric. Who supplies it is a label of the metric where it
 // has one value, and of the instances otherwise.
-func metricLabels(l *live, g *group, s *ddsseg.Stat, path string) pcp.Labels {
+func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
 	own := pcp.Labels{{Name: "path", Value: names.Line(path)}, {Name: "vendor", Value: names.Line(vendor(g.path))}}
 	given := s.Labels
 	if l.c.From < 0 {

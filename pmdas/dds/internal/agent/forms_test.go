@@ -3,8 +3,8 @@ package agent
 import (
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -13,7 +13,7 @@ import (
 // values in the other's.
 func TestTwoTemplates(t *testing.T) {
 	for name, change := range map[string]func(*readertest.Stat){
-		"type":      func(s *readertest.Stat) { s.Type = ddsseg.Float },
+		"type":      func(s *readertest.Stat) { s.Type = layout.Float },
 		"semantics": quantity,
 		"units":     func(s *readertest.Stat) { s.Units = pcp.Bytes.Word() },
 	} {
@@ -57,7 +57,7 @@ func TestTypeOfAnother(t *testing.T) {
 		return readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/c"},
 			readertest.Context{Path: "DDS/v/c/S", Template: true, Stats: []readertest.Stat{stat("n", 0, mend...)}})
 	}
-	a, b := supplier("a"), supplier("b", func(s *readertest.Stat) { s.Type = ddsseg.Float })
+	a, b := supplier("a"), supplier("b", func(s *readertest.Stat) { s.Type = layout.Float })
 	a.Put64(a.Add(0, 2, "DDS/v/c/one", ""), 4711)
 	a.Publish(l.dir, -1)
 	l.is("dds.v.c.n", "one=4711")

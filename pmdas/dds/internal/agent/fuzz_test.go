@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -20,9 +20,9 @@ import (
 func victim(t testing.TB) *readertest.Segment {
 	every := []readertest.Stat{
 		stat("u64", 0, func(s *readertest.Stat) { s.Help, s.Labels, s.Units = "help", `{"a":"b"}`, pcp.Bytes.Word() }),
-		stat("float", 1, func(s *readertest.Stat) { s.Type, s.Size = ddsseg.Float, 4 }),
-		stat("text", 2, func(s *readertest.Stat) { s.Type = ddsseg.Char }),
-		stat("time", 3, func(s *readertest.Stat) { s.Type, s.Size = ddsseg.Timeval, 16 }),
+		stat("float", 1, func(s *readertest.Stat) { s.Type, s.Size = layout.Float, 4 }),
+		stat("text", 2, func(s *readertest.Stat) { s.Type = layout.Char }),
+		stat("time", 3, func(s *readertest.Stat) { s.Type, s.Size = layout.Timeval, 16 }),
 	}
 	s := readertest.New(t, "victim", 64<<10, readertest.Context{Path: "DDS/bad"},
 		readertest.Context{Path: "DDS/bad/c", Descr: "context", Stats: every, Help: "help", Labels: `{"c":1}`},
@@ -46,7 +46,7 @@ func plant(t *testing.T, dir string, b []byte) *hostile {
 	must(t, os.WriteFile(hidden, b, 0o660))
 	f, err := os.OpenFile(hidden, os.O_RDWR, 0)
 	must(t, err)
-	must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: ddsseg.AliveOffset, Len: 1}))
+	must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}))
 	mem, err := unix.Mmap(int(f.Fd()), 0, len(b), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	must(t, err)
 	must(t, os.Rename(hidden, path))
@@ -86,8 +86,8 @@ func (l *lab) all() {
 func FuzzAgent(f *testing.F) {
 	base := victim(f)
 	f.Add([]byte{}, uint16(0), []byte{}, uint16(0), uint16(0))
-	for _, off := range []uint64{0, 24, 64, 104, ddsseg.HdrChanges, ddsseg.HdrRecent, ddsseg.HdrSlotsCount, readertest.TimeOff,
-		base.ContextOff(1), base.ContextOff(1) + ddsseg.CtxDataOff, base.StatOff(2) + ddsseg.StatType, base.SlotOff(1), base.SlotOff(1) + ddsseg.SlotSeq} {
+	for _, off := range []uint64{0, 24, 64, 104, layout.HdrChanges, layout.HdrRecent, layout.HdrSlotsCount, readertest.TimeOff,
+		base.ContextOff(1), base.ContextOff(1) + layout.CtxDataOff, base.StatOff(2) + layout.StatType, base.SlotOff(1), base.SlotOff(1) + layout.SlotSeq} {
 		f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\x7f"), uint16(off), []byte{}, uint16(0), uint16(4096))
 		f.Add([]byte{}, uint16(0), []byte("\x03\x00\x00\x00\x00\x01\x02\xff"), uint16(off), uint16(600))
 	}
@@ -146,7 +146,7 @@ func TestGarbage(t *testing.T) {
 	good := supl(t)
 	good.Put64(good.Data[1], 22)
 	good.Publish(l.dir, -1)
-	for i, text := range []string{"", "x", ddsseg.Magic, strings.Repeat(ddsseg.Magic, 8192), strings.Repeat("\xff", 65536), strings.Repeat("\x00", 65536)} {
+	for i, text := range []string{"", "x", layout.Magic, strings.Repeat(layout.Magic, 8192), strings.Repeat("\xff", 65536), strings.Repeat("\x00", 65536)} {
 		must(t, os.WriteFile(filepath.Join(l.dir, fmt.Sprintf("0-1-%d.dds", i)), []byte(text), 0o660))
 		must(t, os.WriteFile(filepath.Join(l.dir, fmt.Sprintf("x%d.dds", i)), []byte(text), 0o660))
 		l.all()

@@ -3,7 +3,7 @@ package agent
 import (
 	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
 
@@ -13,12 +13,12 @@ import (
 // which is kept, tells which it was.
 func (t *tree) home(path string) (parent, inst string) {
 	nearest := ""
-	for parent = ddsseg.Parent(path); ; parent = ddsseg.Parent(parent) {
+	for parent = layout.Parent(path); ; parent = layout.Parent(parent) {
 		inst = path[len(parent)+1:]
 		if name, mine := t.title(parent, inst); mine && t.numbered(parent, name) {
 			return parent, inst
 		}
-		shared := ddsseg.Shared(parent)
+		shared := layout.Shared(parent)
 		if nearest == "" && (shared || t.fixed[parent] > 0 || t.groups[parent] != nil) {
 			nearest = parent
 		}

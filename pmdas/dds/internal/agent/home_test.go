@@ -3,7 +3,7 @@ package agent
 import (
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
 

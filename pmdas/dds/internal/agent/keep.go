@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
@@ -81,7 +81,7 @@ func (t *tree) revive(m *kept.Metric, u *account) error {
 		return errNumber // they were lost, and it may get another
 	case u.metrics >= t.agent.conf.Metrics:
 		return overLimit("metrics", t.agent.conf.Metrics)
-	case !ddsseg.ValidPath(path) || !ddsseg.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
+	case !layout.ValidPath(path) || !layout.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
 		return errors.New("makes no sense")
 	}
 	g := t.group(path, m.Group)

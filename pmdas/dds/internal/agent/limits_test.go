@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 )
 
 // TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 )
@@ -16,7 +16,7 @@ import (
 const maxColumns = math.MaxUint16
 
 // column finds the metric of a group for a statistic, or makes it.
-func (t *tree) column(g *group, l *live, s *ddsseg.Stat) (*column, error) {
+func (t *tree) column(g *group, l *live, s *reader.Stat) (*column, error) {
 	typ := typeOf(s)
 	col, err := g.column(s.Name)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *group) column(name string) (*column, error) {
 	i, ok := g.byName[name]
 	if !ok {
 		if len(g.columns) >= maxColumns {
-			return nil, fmt.Errorf("%w: more than %d statistics", ddsseg.ErrLimit, maxColumns)
+			return nil, fmt.Errorf("%w: more than %d statistics", reader.ErrLimit, maxColumns)
 		}
 		i = len(g.columns)
 		g.columns = append(g.columns, &column{group: g, index: i, stat: name})
@@ -116,19 +116,19 @@ func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
-func typeOf(s *ddsseg.Stat) pcp.Type {
+func typeOf(s *reader.Stat) pcp.Type {
 	switch s.Field().Op {
-	case ddsseg.OpU8, ddsseg.OpU16, ddsseg.OpU32:
+	case reader.OpU8, reader.OpU16, reader.OpU32:
 		return pcp.TypeU32
-	case ddsseg.OpI8, ddsseg.OpI16, ddsseg.OpI32:
+	case reader.OpI8, reader.OpI16, reader.OpI32:
 		return pcp.Type32
-	case ddsseg.OpFloat:
+	case reader.OpFloat:
 		return pcp.TypeFloat
-	case ddsseg.OpDouble:
+	case reader.OpDouble:
 		return pcp.TypeDouble
-	case ddsseg.OpText:
+	case reader.OpText:
 		return pcp.TypeString
-	case ddsseg.OpTime32, ddsseg.OpTime64:
+	case reader.OpTime32, reader.OpTime64:
 		return pcp.Type64
 	}
 	if s.Signed() {
@@ -178,7 +178,7 @@ type leftOut struct {
 // pad makes room for columns that came later.
 func (f *form) pad(n int) {
 	for len(f.fields) < n {
-		f.fields, f.stats, f.has = append(f.fields, ddsseg.Field{}), append(f.stats, nil), append(f.has, false)
+		f.fields, f.stats, f.has = append(f.fields, reader.Field{}), append(f.stats, nil), append(f.has, false)
 		f.shapes = append(f.shapes, shape{})
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 )
 
 // sum adds up a metric's values; a text counts as 1.

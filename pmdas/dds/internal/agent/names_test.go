@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
 )
@@ -20,15 +20,15 @@ func TestTypes(t *testing.T) {
 		want      pcp.Type
 		text      string
 	}{
-		{ddsseg.ULong, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {ddsseg.ULong, 4, 1 << 31, pcp.TypeU32, "2147483648"},
-		{ddsseg.Long, 8, 1 << 63, pcp.Type64, "-9223372036854775808"}, {ddsseg.Long, 4, 1 << 31, pcp.Type32, "-2147483648"},
-		{ddsseg.UInt, 4, 1 << 31, pcp.TypeU32, "2147483648"}, {ddsseg.Int, 4, 1 << 31, pcp.Type32, "-2147483648"},
-		{ddsseg.UShort, 2, 0xffff, pcp.TypeU32, "65535"}, {ddsseg.Short, 2, 0xffff, pcp.Type32, "-1"},
-		{ddsseg.Char, 1, 0xff, pcp.TypeU32, "255"}, {ddsseg.Char, 8, 0x6f6c6c6568, pcp.TypeString, "hello"},
-		{ddsseg.Addr, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {ddsseg.Addr, 4, 0x7f000001, pcp.TypeU32, "2130706433"},
-		{ddsseg.Timeval, 16, 3, pcp.Type64, "3000005"}, {ddsseg.Timeval, 8, 5<<32 | 3, pcp.Type64, "3000005"},
-		{ddsseg.Float, 4, 0x3fc00000, pcp.TypeFloat, "1.5"}, {ddsseg.Double, 8, 0x3ff8000000000000, pcp.TypeDouble, "1.5"},
-		{ddsseg.Ptr, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {ddsseg.Unsign, 4, 1 << 31, pcp.TypeU32, "2147483648"},
+		{layout.ULong, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {layout.ULong, 4, 1 << 31, pcp.TypeU32, "2147483648"},
+		{layout.Long, 8, 1 << 63, pcp.Type64, "-9223372036854775808"}, {layout.Long, 4, 1 << 31, pcp.Type32, "-2147483648"},
+		{layout.UInt, 4, 1 << 31, pcp.TypeU32, "2147483648"}, {layout.Int, 4, 1 << 31, pcp.Type32, "-2147483648"},
+		{layout.UShort, 2, 0xffff, pcp.TypeU32, "65535"}, {layout.Short, 2, 0xffff, pcp.Type32, "-1"},
+		{layout.Char, 1, 0xff, pcp.TypeU32, "255"}, {layout.Char, 8, 0x6f6c6c6568, pcp.TypeString, "hello"},
+		{layout.Addr, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {layout.Addr, 4, 0x7f000001, pcp.TypeU32, "2130706433"},
+		{layout.Timeval, 16, 3, pcp.Type64, "3000005"}, {layout.Timeval, 8, 5<<32 | 3, pcp.Type64, "3000005"},
+		{layout.Float, 4, 0x3fc00000, pcp.TypeFloat, "1.5"}, {layout.Double, 8, 0x3ff8000000000000, pcp.TypeDouble, "1.5"},
+		{layout.Ptr, 8, 1 << 63, pcp.TypeU64, "9223372036854775808"}, {layout.Unsign, 4, 1 << 31, pcp.TypeU32, "2147483648"},
 	}
 	var stats []readertest.Stat
 	for i, c := range cases {
@@ -58,7 +58,7 @@ func TestTypes(t *testing.T) {
 			if c.want == pcp.TypeString {
 				wantSem = pcp.SemInstant
 			}
-			if d.Type != c.want || d.Sem != wantSem || (d.Units == pcp.Microseconds) != (c.typ == ddsseg.Timeval) {
+			if d.Type != c.want || d.Sem != wantSem || (d.Units == pcp.Microseconds) != (c.typ == layout.Timeval) {
 				t.Errorf("type %d of %d bytes: %+v, want %v", c.typ, c.size, d, c.want)
 			}
 			if m == plain {
@@ -172,7 +172,7 @@ func TestTypeChanges(t *testing.T) {
 	numbers := make(map[pcp.PMID]string)
 	for round := range 2 {
 		for what, mend := range map[string]func(*readertest.Stat){
-			"u64": func(*readertest.Stat) {}, "i64": func(s *readertest.Stat) { s.Type = ddsseg.Long }, "instant": quantity,
+			"u64": func(*readertest.Stat) {}, "i64": func(s *readertest.Stat) { s.Type = layout.Long }, "instant": quantity,
 			"bytes": func(s *readertest.Stat) { s.Units = pcp.Bytes.Word() },
 		} {
 			s := publish(mend)

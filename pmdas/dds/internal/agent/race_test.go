@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/spmi"
 )
@@ -120,12 +121,12 @@ func TestWholeUpdates(t *testing.T) {
 func churn(t *testing.T, dir string) {
 	t.Helper()
 	const stay = 200
-	stats := []ddsseg.StatDecl{{Name: "a", Type: ddsseg.ULong, DataType: ddsseg.ULong, ValueType: ddsseg.Quantity, Size: 8}}
-	w, err := ddsseg.CreateWriter(dir, "churn", []ddsseg.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
+	stats := []writer.StatDecl{{Name: "a", Type: layout.ULong, DataType: layout.ULong, ValueType: layout.Quantity, Size: 8}}
+	w, err := writer.Create(dir, "churn", []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
 		{Path: "DDS/v/many/any", Template: true, Stats: stats, DataLen: 8}}, nil, nil)
 	must(t, err)
-	add := func(path string, n int, value uint64) *ddsseg.Slot {
-		slot, err := w.Add(2, ddsseg.ContextDecl{Path: fmt.Sprintf("DDS/v/many/%s%d", path, n)})
+	add := func(path string, n int, value uint64) *writer.Slot {
+		slot, err := w.Add(2, writer.ContextDecl{Path: fmt.Sprintf("DDS/v/many/%s%d", path, n)})
 		if err != nil {
 			t.Error(err)
 			return nil

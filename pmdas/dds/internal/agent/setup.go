@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
@@ -45,7 +45,7 @@ func makeDir(path string) error {
 			uid, _ = strconv.Atoi(u.Uid)
 			gid, _ = strconv.Atoi(u.Gid)
 		}
-	} else if there(path) && there(filepath.Join(path, ddsseg.ClaimsDir)) {
+	} else if there(path) && there(filepath.Join(path, layout.ClaimsDir)) {
 		return nil // made for us, or we shall see
 	}
 	return segdir.Make(path, uid, gid)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 )
 
 // TestOldestFirst: of suppliers that share a path, the one whose file was made first has
@@ -57,7 +57,7 @@ func TestGrowing(t *testing.T) {
 					readertest.Context{Path: "DDS/v/T", Template: true, Stats: []readertest.Stat{stat("load", 0)}})
 				s.Publish(l.dir, -1)
 				s.Truncate(small)
-				s.Put64(ddsseg.HdrSize, small)
+				s.Put64(layout.HdrSize, small)
 				list = append(list, s)
 			}
 			l.is("rtime.dds.agent.bytes", fmt.Sprint("=", 2*small))

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // supplier is a program whose segment is open.
 type supplier struct {
 	agent  *Agent
 	file   string
-	r      *ddsseg.Reader
+	r      *reader.Reader
 	uid    uint32
 	user   *account
 	name   string // made printable
@@ -94,7 +94,7 @@ var (
 )
 
 func overLimit(what string, n int) error {
-	return fmt.Errorf("%w: more than %d %s of one user", ddsseg.ErrLimit, n, what)
+	return fmt.Errorf("%w: more than %d %s of one user", reader.ErrLimit, n, what)
 }
 
 // look finds suppliers that came and went, and what they changed.
@@ -159,7 +159,7 @@ func (s *supplier) scan() error {
 		s.user.bytes += grown
 	}
 	if err == nil && s.user.bytes > s.agent.conf.Bytes {
-		err = fmt.Errorf("%w: more than %d bytes of one user", ddsseg.ErrLimit, s.agent.conf.Bytes)
+		err = fmt.Errorf("%w: more than %d bytes of one user", reader.ErrLimit, s.agent.conf.Bytes)
 	}
 	return err
 }
@@ -173,7 +173,7 @@ func (s *supplier) Gone(slot uint32) {
 }
 
 // Came is told of a volatile context.
-func (s *supplier) Came(slot uint32, c *ddsseg.Context, err error) {
+func (s *supplier) Came(slot uint32, c *reader.Context, err error) {
 	if err != nil {
 		s.fault("slot "+strconv.FormatUint(uint64(slot), 10), err)
 		return
@@ -183,7 +183,7 @@ func (s *supplier) Came(slot uint32, c *ddsseg.Context, err error) {
 	s.agent.tree.add(l)
 }
 
-func (s *supplier) addFixed(c *ddsseg.Context) {
+func (s *supplier) addFixed(c *reader.Context) {
 	if len(c.Stats) == 0 {
 		return
 	}

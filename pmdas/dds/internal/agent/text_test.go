@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -15,12 +16,12 @@ import (
 func TestTextOfUpdate(t *testing.T) {
 	const letters = 64
 	l := newLab(t)
-	stats := []ddsseg.StatDecl{{Name: "n", Type: ddsseg.ULong, DataType: ddsseg.ULong, ValueType: ddsseg.Quantity, Size: 8},
-		{Name: "text", Type: ddsseg.Char, DataType: ddsseg.Char, ValueType: ddsseg.Quantity, Offset: 8, Size: letters}}
-	w, err := ddsseg.CreateWriter(l.dir, "text", []ddsseg.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
+	stats := []writer.StatDecl{{Name: "n", Type: layout.ULong, DataType: layout.ULong, ValueType: layout.Quantity, Size: 8},
+		{Name: "text", Type: layout.Char, DataType: layout.Char, ValueType: layout.Quantity, Offset: 8, Size: letters}}
+	w, err := writer.Create(l.dir, "text", []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
 		{Path: "DDS/v/many/any", Template: true, Stats: stats, DataLen: 8 + letters}}, nil, nil)
 	must(t, err)
-	slot, err := w.Add(2, ddsseg.ContextDecl{Path: "DDS/v/many/one"})
+	slot, err := w.Add(2, writer.ContextDecl{Path: "DDS/v/many/one"})
 	must(t, err)
 	set := func(n uint64) {
 		slot.Update.Begin()

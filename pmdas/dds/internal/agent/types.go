@@ -3,7 +3,7 @@ package agent
 import (
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 )
@@ -71,7 +71,7 @@ const (
 type live struct {
 	tree  *tree
 	sup   *supplier
-	c     *ddsseg.Context
+	c     *reader.Context
 	group *group // nil while it is not exported
 	form  *form
 	at    place
@@ -84,7 +84,7 @@ type place uint32
 
 // spot is what a fetch needs to know of the context at a place.
 type spot struct {
-	data ddsseg.Place
+	data reader.Place
 	form *form
 }
 
@@ -92,16 +92,16 @@ type spot struct {
 // lie. It is shared by the contexts of one template.
 type form struct {
 	sup    *supplier
-	fields []ddsseg.Field // by column
-	stats  []*ddsseg.Stat // by column, nil for those that the context has not got
+	fields []reader.Field // by column
+	stats  []*reader.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
 	shapes []shape        // by column, what its metric was
 	n      int            // values exported
 
 	want []uint16       // the columns it has that requests ask for at present
-	read []ddsseg.Field // where their values lie
+	read []reader.Field // where their values lie
 	text []uint16       // those of them that are characters
-	char []ddsseg.Chars // and where these lie
+	char []reader.Chars // and where these lie
 	seen uint64         // the plan that these belong to
 }
 

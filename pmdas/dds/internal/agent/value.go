@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
@@ -196,9 +196,9 @@ func (f *form) choose(g *group, t *tree) {
 	for _, i := range g.want {
 		if f.has[i] {
 			f.want, f.read = append(f.want, i), append(f.read, f.fields[i])
-			if f.fields[i].Op == ddsseg.OpText {
+			if f.fields[i].Op == reader.OpText {
 				f.text = append(f.text, i)
-				f.char = append(f.char, ddsseg.Chars{Off: f.fields[i].Off, To: make([]byte, f.stats[i].Size)})
+				f.char = append(f.char, reader.Chars{Off: f.fields[i].Off, To: make([]byte, f.stats[i].Size)})
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/internal/shm"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
 )
@@ -210,7 +210,7 @@ func (a *Agent) visit(c candidate) {
 }
 
 // final are the reasons to refuse a segment that hold until it changes.
-var final = []error{ddsseg.ErrFormat, ddsseg.ErrOwner, shm.ErrFault, shm.ErrSmall, shm.ErrNotRegular, shm.ErrLinks, fs.ErrPermission}
+var final = []error{reader.ErrFormat, reader.ErrOwner, shm.ErrFault, shm.ErrSmall, shm.ErrNotRegular, shm.ErrLinks, fs.ErrPermission}
 
 // refuse notes a segment that is not taken.
 func (a *Agent) refuse(file string, err error) {
@@ -226,14 +226,14 @@ func (a *Agent) refuse(file string, err error) {
 	if old.why == wasOpen {
 		r.why = wasOpen
 	}
-	quiet := errors.Is(err, ddsseg.ErrEnded) || errors.Is(err, ddsseg.ErrNotReady)
+	quiet := errors.Is(err, reader.ErrEnded) || errors.Is(err, reader.ErrNotReady)
 	r.retry = !slices.ContainsFunc(final, func(e error) bool { return errors.Is(err, e) })
 	a.refused[file] = r
 	if quiet || old.why == r.why {
 		return
 	}
 	a.counts.refused++
-	if errors.Is(err, ddsseg.ErrFormat) || errors.Is(err, shm.ErrFault) {
+	if errors.Is(err, reader.ErrFormat) || errors.Is(err, shm.ErrFault) {
 		a.counts.damaged++
 	}
 	a.complain("refused: %v", err)

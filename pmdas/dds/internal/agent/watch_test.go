@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // looked has the agent look once and returns how many names and files it dealt with.
@@ -75,7 +75,7 @@ func TestManyFiles(t *testing.T) {
 			t.Errorf("%d files", visits)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(l.dir, ddsseg.ClaimsDir)); err != nil {
+	if _, err := os.Stat(filepath.Join(l.dir, layout.ClaimsDir)); err != nil {
 		t.Error(err)
 	}
 }

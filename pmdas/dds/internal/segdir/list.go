@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // cursor reads the names in a folder little by little.
@@ -47,7 +47,7 @@ func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 		switch {
 		case IsSegment(name):
 			segments = append(segments, name)
-		case name != ddsseg.ClaimsDir:
+		case name != layout.ClaimsDir:
 			others = append(others, name)
 		}
 	}
@@ -56,7 +56,7 @@ func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 
 // Claims returns what is in the folder of claims, for RemoveStray, as List does.
 func (d *Dir) Claims(n int) (names []string, last bool) {
-	names, last, _ = d.claims.next(d.Path(ddsseg.ClaimsDir), n) // of an error suppliers are told
+	names, last, _ = d.claims.next(d.Path(layout.ClaimsDir), n) // of an error suppliers are told
 	for i := range names {
 		names[i] = claimsPart + names[i]
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Bounds of what one call reads.
@@ -24,10 +24,10 @@ const (
 
 // Default returns the directory that suppliers and agent use.
 func Default() string {
-	if dir := os.Getenv(ddsseg.DirEnv); dir != "" {
+	if dir := os.Getenv(layout.DirEnv); dir != "" {
 		return dir
 	}
-	return ddsseg.DefaultDir
+	return layout.DefaultDir
 }
 
 // Make makes the directory, and the one for claims in it, for a user and group, with the
@@ -38,8 +38,8 @@ func Make(path string, uid, gid int) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return errors.Join(makeOne(path, uid, gid, ddsseg.DirMode),
-		makeOne(filepath.Join(path, ddsseg.ClaimsDir), uid, gid, ddsseg.ClaimsMode))
+	return errors.Join(makeOne(path, uid, gid, layout.DirMode),
+		makeOne(filepath.Join(path, layout.ClaimsDir), uid, gid, layout.ClaimsMode))
 }
 
 func makeOne(path string, uid, gid int, mode uint32) error {
@@ -108,7 +108,7 @@ func (d *Dir) Close() error {
 
 // IsSegment reports whether a file's name is that of a published segment.
 func IsSegment(name string) bool {
-	return strings.HasSuffix(name, ddsseg.Suffix) && !strings.HasPrefix(name, ".")
+	return strings.HasSuffix(name, layout.Suffix) && !strings.HasPrefix(name, ".")
 }
 
 // Errors of Events.

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // claimsPart is what the names of Claims begin with.
-const claimsPart = ddsseg.ClaimsDir + "/"
+const claimsPart = layout.ClaimsDir + "/"
 
 // RemoveStray removes a file that nobody can have a use for, and reports whether it
 // did. That is a file that has not changed since the time before and on which nobody
@@ -54,7 +54,7 @@ func (d *Dir) held(name string, st *unix.Stat_t) bool {
 	}
 	fd, err := unix.Open(d.Path(name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err != unix.EACCES || !strings.HasPrefix(name, ddsseg.NewPrefix)
+		return err != unix.EACCES || !strings.HasPrefix(name, layout.NewPrefix)
 	}
 	defer unix.Close(fd)
 	var now unix.Stat_t

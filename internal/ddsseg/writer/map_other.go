@@ -1,6 +1,6 @@
 //go:build !linux
 
-package ddsseg
+package writer
 
 import (
 	"errors"

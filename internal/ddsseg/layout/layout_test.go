@@ -1,4 +1,4 @@
-package ddsseg
+package layout
 
 import (
 	"fmt"

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Stat is a statistic to be.
@@ -70,20 +70,20 @@ func New(t testing.TB, name string, size int, contexts ...Context) *Segment {
 		size = DefaultSize
 	}
 	s := &Segment{t: t, B: make([]byte, size), contexts: contexts, next: tablesOff}
-	copy(s.B, ddsseg.Magic)
+	copy(s.B, layout.Magic)
 	for off, v := range map[int]uint32{
-		ddsseg.HdrOrder: ddsseg.Order, ddsseg.HdrHeaderLen: ddsseg.HeaderLen, ddsseg.HdrWord: 8,
-		ddsseg.HdrState: ddsseg.StateReady, ddsseg.HdrPID: uint32(os.Getpid()), ddsseg.HdrUID: uint32(os.Getuid()),
-		ddsseg.HdrStatLen: ddsseg.StatLen, ddsseg.HdrContextLen: ddsseg.ContextLen, ddsseg.HdrSlotLen: ddsseg.SlotLen,
-		ddsseg.HdrTimeOff: TimeOff, ddsseg.HdrTimeWord: 8, ddsseg.HdrGoAwayOff: GoAwayOff, ddsseg.HdrGoAwayLen: 4,
-		ddsseg.HdrIntervalOff: IntervalOff, ddsseg.HdrSubscribOff: SubscribOff, ddsseg.HdrPortOff: PortOff,
-		ddsseg.HdrLanguage: ddsseg.LanguageGo,
+		layout.HdrOrder: layout.Order, layout.HdrHeaderLen: layout.HeaderLen, layout.HdrWord: 8,
+		layout.HdrState: layout.StateReady, layout.HdrPID: uint32(os.Getpid()), layout.HdrUID: uint32(os.Getuid()),
+		layout.HdrStatLen: layout.StatLen, layout.HdrContextLen: layout.ContextLen, layout.HdrSlotLen: layout.SlotLen,
+		layout.HdrTimeOff: TimeOff, layout.HdrTimeWord: 8, layout.HdrGoAwayOff: GoAwayOff, layout.HdrGoAwayLen: 4,
+		layout.HdrIntervalOff: IntervalOff, layout.HdrSubscribOff: SubscribOff, layout.HdrPortOff: PortOff,
+		layout.HdrLanguage: layout.LanguageGo,
 	} {
 		s.Put32(uint64(off), v)
 	}
-	binary.NativeEndian.PutUint16(s.B[ddsseg.HdrMajor:], ddsseg.Major)
-	s.Put64(ddsseg.HdrSize, uint64(size))
-	copy(s.B[ddsseg.HdrName:], name)
+	binary.NativeEndian.PutUint16(s.B[layout.HdrMajor:], layout.Major)
+	s.Put64(layout.HdrSize, uint64(size))
+	copy(s.B[layout.HdrName:], name)
 	s.Stamp(time.Now())
 	s.tables()
 	return s
@@ -94,25 +94,25 @@ func (s *Segment) tables() {
 	for _, c := range s.contexts {
 		nstats += len(c.Stats)
 	}
-	stats := s.Room(uint64(nstats) * ddsseg.StatLen)
-	table := s.Room(uint64(len(s.contexts)) * ddsseg.ContextLen)
-	s.Put64(ddsseg.HdrStatsOff, stats)
-	s.Put32(ddsseg.HdrStatsCount, uint32(nstats))
-	s.Put64(ddsseg.HdrContextsOff, table)
-	s.Put32(ddsseg.HdrContextsCount, uint32(len(s.contexts)))
+	stats := s.Room(uint64(nstats) * layout.StatLen)
+	table := s.Room(uint64(len(s.contexts)) * layout.ContextLen)
+	s.Put64(layout.HdrStatsOff, stats)
+	s.Put32(layout.HdrStatsCount, uint32(nstats))
+	s.Put64(layout.HdrContextsOff, table)
+	s.Put32(layout.HdrContextsCount, uint32(len(s.contexts)))
 	first := uint32(0)
 	for i, c := range s.contexts {
 		for j, st := range c.Stats {
-			s.stat(stats+uint64(first+uint32(j))*ddsseg.StatLen, st)
+			s.stat(stats+uint64(first+uint32(j))*layout.StatLen, st)
 		}
-		off := table + uint64(i)*ddsseg.ContextLen
-		kind := uint32(ddsseg.KindFixed)
+		off := table + uint64(i)*layout.ContextLen
+		kind := uint32(layout.KindFixed)
 		if c.Template {
-			kind = ddsseg.KindTemplate
+			kind = layout.KindTemplate
 		}
-		s.Put32(off+ddsseg.CtxKind, kind)
-		s.Put32(off+ddsseg.CtxFirstStat, first)
-		s.Put32(off+ddsseg.CtxStatCount, uint32(len(c.Stats)))
+		s.Put32(off+layout.CtxKind, kind)
+		s.Put32(off+layout.CtxFirstStat, first)
+		s.Put32(off+layout.CtxStatCount, uint32(len(c.Stats)))
 		s.describe(off, c)
 		s.Data = append(s.Data, 0)
 		if !c.Template {
@@ -123,11 +123,11 @@ func (s *Segment) tables() {
 }
 
 func (s *Segment) describe(off uint64, c Context) {
-	copy(s.B[off+ddsseg.CtxPath:][:ddsseg.PathLen-1], c.Path)
-	copy(s.B[off+ddsseg.CtxDescr:][:ddsseg.DescrLen-1], c.Descr)
-	s.Put32(off+ddsseg.CtxASN, c.ASN)
-	s.text(off+ddsseg.CtxHelpOff, off+ddsseg.CtxHelpLen, c.Help)
-	s.text(off+ddsseg.CtxLabelsOff, off+ddsseg.CtxLabelsLen, c.Labels)
+	copy(s.B[off+layout.CtxPath:][:layout.PathLen-1], c.Path)
+	copy(s.B[off+layout.CtxDescr:][:layout.DescrLen-1], c.Descr)
+	s.Put32(off+layout.CtxASN, c.ASN)
+	s.text(off+layout.CtxHelpOff, off+layout.CtxHelpLen, c.Help)
+	s.text(off+layout.CtxLabelsOff, off+layout.CtxLabelsLen, c.Labels)
 }
 
 // data gives a context its data area.
@@ -139,29 +139,29 @@ func (s *Segment) data(off uint64, c Context) uint64 {
 		}
 	}
 	data := s.Room(uint64(n))
-	s.Put64(off+ddsseg.CtxDataOff, data)
-	s.Put32(off+ddsseg.CtxDataLen, n)
+	s.Put64(off+layout.CtxDataOff, data)
+	s.Put32(off+layout.CtxDataLen, n)
 	return data
 }
 
 func (s *Segment) stat(off uint64, st Stat) {
-	copy(s.B[off+ddsseg.StatName:][:ddsseg.NameLen-1], st.Name)
-	copy(s.B[off+ddsseg.StatDescr:][:ddsseg.DescrLen-1], st.Descr)
-	s.Put64(off+ddsseg.StatMin, uint64(st.Min))
-	s.Put64(off+ddsseg.StatMax, uint64(st.Max))
-	valueType := uint32(ddsseg.Counter)
+	copy(s.B[off+layout.StatName:][:layout.NameLen-1], st.Name)
+	copy(s.B[off+layout.StatDescr:][:layout.DescrLen-1], st.Descr)
+	s.Put64(off+layout.StatMin, uint64(st.Min))
+	s.Put64(off+layout.StatMax, uint64(st.Max))
+	valueType := uint32(layout.Counter)
 	if st.Quantity {
-		valueType = ddsseg.Quantity
+		valueType = layout.Quantity
 	}
-	s.Put32(off+ddsseg.StatValueType, valueType)
-	s.Put32(off+ddsseg.StatDataType, ddsseg.Long)
-	s.Put32(off+ddsseg.StatType, st.Type)
-	s.Put32(off+ddsseg.StatOffset, st.Offset)
-	s.Put32(off+ddsseg.StatSize, st.Size)
-	s.Put32(off+ddsseg.StatASN, st.ASN)
-	s.Put32(off+ddsseg.StatUnits, st.Units)
-	s.text(off+ddsseg.StatHelpOff, off+ddsseg.StatHelpLen, st.Help)
-	s.text(off+ddsseg.StatLabelsOff, off+ddsseg.StatLabelsLen, st.Labels)
+	s.Put32(off+layout.StatValueType, valueType)
+	s.Put32(off+layout.StatDataType, layout.Long)
+	s.Put32(off+layout.StatType, st.Type)
+	s.Put32(off+layout.StatOffset, st.Offset)
+	s.Put32(off+layout.StatSize, st.Size)
+	s.Put32(off+layout.StatASN, st.ASN)
+	s.Put32(off+layout.StatUnits, st.Units)
+	s.text(off+layout.StatHelpOff, off+layout.StatHelpLen, st.Help)
+	s.text(off+layout.StatLabelsOff, off+layout.StatLabelsLen, st.Labels)
 }
 
 func (s *Segment) text(off, length uint64, text string) {
@@ -200,32 +200,32 @@ func (s *Segment) Stamp(t time.Time) {
 // SlotOff returns the offset of a slot, whose block is made if it is not there.
 func (s *Segment) SlotOff(n uint32) uint64 {
 	s.t.Helper()
-	k, index := ddsseg.SlotPlace(n)
-	at := uint64(ddsseg.HdrSlotBlock + k*8)
+	k, index := layout.SlotPlace(n)
+	at := uint64(layout.HdrSlotBlock + k*8)
 	if s.get64(at) == 0 {
-		s.Put64(at, s.Room(ddsseg.SlotBlockFirst<<k*ddsseg.SlotLen))
+		s.Put64(at, s.Room(layout.SlotBlockFirst<<k*layout.SlotLen))
 	}
-	return s.get64(at) + uint64(index)*ddsseg.SlotLen
+	return s.get64(at) + uint64(index)*layout.SlotLen
 }
 
 // Add puts a volatile context into a slot and returns where its data are.
 func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...func(off uint64)) uint64 {
 	s.t.Helper()
 	off := s.SlotOff(slot)
-	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
-	clear(s.B[off : off+ddsseg.DescrLen+ddsseg.PathLen])
+	s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+1)
+	clear(s.B[off : off+layout.DescrLen+layout.PathLen])
 	c := s.contexts[template]
 	c.Path, c.Descr, c.Help, c.Labels = path, descr, "", ""
 	s.describe(off, c)
 	data := s.data(off, c)
-	s.Put32(off+ddsseg.SlotTemplate, uint32(template))
-	s.Put32(off+ddsseg.SlotActive, 1)
+	s.Put32(off+layout.SlotTemplate, uint32(template))
+	s.Put32(off+layout.SlotActive, 1)
 	for _, f := range mend {
 		f(off)
 	}
-	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+1)
 	s.Slots = max(s.Slots, slot+1)
-	s.Put32(ddsseg.HdrSlotsCount, s.Slots)
+	s.Put32(layout.HdrSlotsCount, s.Slots)
 	s.Count(slot)
 	return data
 }
@@ -233,19 +233,19 @@ func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...fun
 // Delete takes the context in a slot away.
 func (s *Segment) Delete(slot uint32) {
 	off := s.SlotOff(slot)
-	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
-	s.Put32(off+ddsseg.SlotActive, 0)
-	s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+1)
+	s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+1)
+	s.Put32(off+layout.SlotActive, 0)
+	s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+1)
 	s.Count(slot)
 }
 
 // Count counts a change of a slot.
 func (s *Segment) Count(slot uint32) {
-	n := s.Get32(ddsseg.HdrChanges)
+	n := s.Get32(layout.HdrChanges)
 	if s.Recent {
-		s.Put32(ddsseg.HdrRecent+uint64(n%ddsseg.RecentCount)*4, slot+1)
+		s.Put32(layout.HdrRecent+uint64(n%layout.RecentCount)*4, slot+1)
 	}
-	s.Put32(ddsseg.HdrChanges, n+1)
+	s.Put32(layout.HdrChanges, n+1)
 }
 
 // Publish writes the segment into a folder, as a supplier does, and maps it: B is from
@@ -256,24 +256,24 @@ func (s *Segment) Publish(dir string, uid int) string {
 	if uid < 0 {
 		uid = os.Getuid()
 	} else {
-		s.Put32(ddsseg.HdrUID, uint32(uid))
+		s.Put32(layout.HdrUID, uint32(uid))
 	}
 	name := fmt.Sprintf("%d-%d-%x", uid, os.Getpid(), time.Now().UnixNano())
-	hidden := filepath.Join(dir, ddsseg.NewPrefix+name)
+	hidden := filepath.Join(dir, layout.NewPrefix+name)
 	s.check(os.WriteFile(hidden, s.B, 0o660))
 	s.check(os.Chmod(hidden, 0o660))
 	s.check(os.Chown(hidden, uid, -1))
 	f, err := os.OpenFile(hidden, os.O_RDWR, 0)
 	s.check(err)
 	s.file = f
-	s.check(unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: ddsseg.AliveOffset, Len: 1}))
+	s.check(unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}))
 	// A mapping keeps the description open that it was made of, and so a lock of it.
 	m, err := os.OpenFile(hidden, os.O_RDWR, 0)
 	s.check(err)
 	defer m.Close()
 	s.B, err = unix.Mmap(int(m.Fd()), 0, len(s.B), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	s.check(err)
-	s.path = filepath.Join(dir, name+ddsseg.Suffix)
+	s.path = filepath.Join(dir, name+layout.Suffix)
 	s.check(os.Rename(hidden, s.path))
 	s.t.Cleanup(func() {
 		s.Die()
@@ -297,7 +297,7 @@ func (s *Segment) Die() { s.file.Close() }
 
 // End does what a supplier does when it ends.
 func (s *Segment) End() {
-	s.Put32(ddsseg.HdrState, ddsseg.StateEnded)
+	s.Put32(layout.HdrState, layout.StateEnded)
 	_ = os.Remove(s.path) // the agent may have been faster
 	s.Die()
 }
@@ -307,10 +307,10 @@ func (s *Segment) Truncate(size int64) { s.check(s.file.Truncate(size)) }
 
 // ContextOff returns the offset of a context's record.
 func (s *Segment) ContextOff(i int) uint64 {
-	return s.get64(ddsseg.HdrContextsOff) + uint64(i)*ddsseg.ContextLen
+	return s.get64(layout.HdrContextsOff) + uint64(i)*layout.ContextLen
 }
 
 // StatOff returns the offset of a statistic's record.
 func (s *Segment) StatOff(i int) uint64 {
-	return s.get64(ddsseg.HdrStatsOff) + uint64(i)*ddsseg.StatLen
+	return s.get64(layout.HdrStatsOff) + uint64(i)*layout.StatLen
 }

@@ -1,4 +1,4 @@
-package ddsseg_test
+package reader_test
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -29,16 +30,16 @@ func (v *ten) set(n int64) {
 func supplyDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ddsseg.ClaimsDir), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, layout.ClaimsDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
 // segment opens the one segment in a directory.
-func segment(t testing.TB, dir string) *ddsseg.Reader {
+func segment(t testing.TB, dir string) *reader.Reader {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "*"+ddsseg.Suffix))
+	list, err := filepath.Glob(filepath.Join(dir, "*"+layout.Suffix))
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}

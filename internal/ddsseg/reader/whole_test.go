@@ -1,20 +1,20 @@
 //go:build linux
 
-package ddsseg_test
+package reader_test
 
 import (
 	"errors"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
 // TestWhole: a file that is shorter than it was is told from a whole one wherever it was
 // cut off, also where reading what is gone gives zeros and no fault.
 func TestWhole(t *testing.T) {
-	for _, left := range []int64{0, 1, ddsseg.HeaderLen, 1000, readertest.DefaultSize / 2, readertest.DefaultSize - 1} {
+	for _, left := range []int64{0, 1, layout.HeaderLen, 1000, readertest.DefaultSize / 2, readertest.DefaultSize - 1} {
 		s := sample(t, 0)
 		r := open(t, s.Publish(t.TempDir(), -1))
 		if err := r.Whole(); err != nil {
@@ -31,7 +31,7 @@ func TestWhole(t *testing.T) {
 	if err := r.Whole(); err != nil {
 		t.Errorf("a file that has grown: %v", err)
 	}
-	s.Put64(ddsseg.HdrSize, readertest.DefaultSize+2)
+	s.Put64(layout.HdrSize, readertest.DefaultSize+2)
 	if err := r.Whole(); !errors.Is(err, shm.ErrFault) {
 		t.Errorf("a file shorter than its header says: %v", err)
 	}

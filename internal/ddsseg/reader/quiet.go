@@ -1,6 +1,8 @@
 //go:build linux
 
-package ddsseg
+package reader
+
+import "github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 
 // quietSince is the minor version from which on suppliers keep HdrUpdates, and give an
 // area to another context only after the change was counted that took it from the first.
@@ -11,11 +13,11 @@ const quietSince = 1
 // their values are as good as Read's, and came from half the memory: no record was looked
 // at. Call it within Guard.
 func (r *Reader) Quiet() bool {
-	if !r.scanned || r.later || r.head.u16(HdrMinor) < quietSince {
+	if !r.scanned || r.later || r.head.u16(layout.HdrMinor) < quietSince {
 		return false
 	}
-	updates, _ := r.m.Load32(HdrUpdates)
-	changes, _ := r.m.Load32(HdrChanges)
+	updates, _ := r.m.Load32(layout.HdrUpdates)
+	changes, _ := r.m.Load32(layout.HdrChanges)
 	return updates == 0 && changes == r.changes
 }
 

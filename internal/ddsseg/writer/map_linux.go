@@ -1,4 +1,4 @@
-package ddsseg
+package writer
 
 import (
 	"crypto/rand"
@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // writerMap is a segment's file and the address space that is kept for it: so much
@@ -28,7 +30,7 @@ type writerMap struct {
 // published, and takes the lock that says that its maker lives.
 func newWriterMap(dir string) (*writerMap, error) {
 	id := fmt.Sprintf("%d-%d-%s", os.Geteuid(), os.Getpid(), strings.ToLower(rand.Text()[:12]))
-	path := filepath.Join(dir, NewPrefix+id)
+	path := filepath.Join(dir, layout.NewPrefix+id)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -43,15 +45,15 @@ func newWriterMap(dir string) (*writerMap, error) {
 
 // prepare gives the file its mode, whatever the process's umask, and its mapping.
 func (m *writerMap) prepare() error {
-	if err := m.f.Chmod(FileMode); err != nil {
+	if err := m.f.Chmod(layout.FileMode); err != nil {
 		return err
 	}
-	if err := setLock(m.f, unix.F_SETLK, AliveOffset); err != nil {
+	if err := setLock(m.f, unix.F_SETLK, layout.AliveOffset); err != nil {
 		return err
 	}
-	length := uintptr(MapSize64)
+	length := uintptr(layout.MapSize64)
 	if unsafe.Sizeof(length) == 4 {
-		length = MapSize32
+		length = layout.MapSize32
 	}
 	// A process with little address space left gets less to grow in.
 	for ; length >= 1<<20; length /= 2 {
@@ -115,7 +117,7 @@ func (zeros) Read(b []byte) (int, error) {
 // publish gives the file the name under which readers look for it.
 func (m *writerMap) publish() error {
 	dir, name := filepath.Split(m.path)
-	path := filepath.Join(dir, strings.TrimPrefix(name, NewPrefix)+Suffix)
+	path := filepath.Join(dir, strings.TrimPrefix(name, layout.NewPrefix)+layout.Suffix)
 	if err := os.Rename(m.path, path); err != nil {
 		return err
 	}

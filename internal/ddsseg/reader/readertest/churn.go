@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // Churn reads the volatile contexts of a busy supplier by Peek, until it was quiet around
 // many readings. The path of each context ends in a digit, and its values are that, or 0
 // before they are set.
-func Churn(t *testing.T, r *ddsseg.Reader) {
+func Churn(t *testing.T, r *reader.Reader) {
 	t.Helper()
-	c := churn{t: t, r: r, at: make(map[uint32]*ddsseg.Context)}
+	c := churn{t: t, r: r, at: make(map[uint32]*reader.Context)}
 	for end := time.Now().Add(2 * time.Minute); c.good < 500 || c.set < 20; {
 		if time.Now().After(end) {
 			t.Fatalf("quiet around %d readings, of which %d of values", c.good, c.set)
@@ -29,14 +29,14 @@ func Churn(t *testing.T, r *ddsseg.Reader) {
 
 type churn struct {
 	t         *testing.T
-	r         *ddsseg.Reader
-	at        map[uint32]*ddsseg.Context
+	r         *reader.Reader
+	at        map[uint32]*reader.Context
 	good, set int
 }
 
 func (c *churn) Gone(slot uint32) { delete(c.at, slot) }
 
-func (c *churn) Came(slot uint32, cx *ddsseg.Context, err error) {
+func (c *churn) Came(slot uint32, cx *reader.Context, err error) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func (c *churn) Came(slot uint32, cx *ddsseg.Context, err error) {
 // read reads all contexts once.
 func (c *churn) read() {
 	for _, cx := range c.at {
-		fields, out := make([]ddsseg.Field, len(cx.Stats)), make([]uint64, len(cx.Stats))
+		fields, out := make([]reader.Field, len(cx.Stats)), make([]uint64, len(cx.Stats))
 		for i := range cx.Stats {
 			fields[i] = cx.Stats[i].Field()
 		}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package ddsseg_test
+package reader_test
 
 import (
 	"encoding/binary"
@@ -14,16 +14,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-var limits = ddsseg.Limits{Size: 1 << 28, Contexts: 200000, Stats: 1000}
+var limits = reader.Limits{Size: 1 << 28, Contexts: 200000, Stats: 1000}
 
 func u64s(names ...string) (stats []readertest.Stat) {
 	for i, n := range names {
-		stats = append(stats, readertest.Stat{Name: n, Type: ddsseg.ULong, Offset: uint32(i * 8), Size: 8})
+		stats = append(stats, readertest.Stat{Name: n, Type: layout.ULong, Offset: uint32(i * 8), Size: 8})
 	}
 	return stats
 }
@@ -37,9 +38,9 @@ func sample(t testing.TB, size int) *readertest.Segment {
 		readertest.Context{Path: "DDS/IBM/Test/INST", Template: true, Stats: u64s("problems", "solutions")})
 }
 
-func open(t testing.TB, path string) *ddsseg.Reader {
+func open(t testing.TB, path string) *reader.Reader {
 	t.Helper()
-	r, err := ddsseg.OpenReader(path, limits)
+	r, err := reader.Open(path, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +49,9 @@ func open(t testing.TB, path string) *ddsseg.Reader {
 }
 
 // collect reads all values of a context.
-func collect(t testing.TB, r *ddsseg.Reader, c *ddsseg.Context) ([]uint64, bool) {
+func collect(t testing.TB, r *reader.Reader, c *reader.Context) ([]uint64, bool) {
 	t.Helper()
-	fields := make([]ddsseg.Field, len(c.Stats))
+	fields := make([]reader.Field, len(c.Stats))
 	for i := range c.Stats {
 		fields[i] = c.Stats[i].Field()
 	}
@@ -109,14 +110,14 @@ func TestTypes(t *testing.T) {
 		stored []byte
 		want   uint64
 	}{
-		{ddsseg.ULong, le(math.MaxUint64, 8), math.MaxUint64}, {ddsseg.ULong, le(math.MaxUint32, 4), math.MaxUint32},
-		{ddsseg.Long, le(minus(-5), 8), minus(-5)}, {ddsseg.Long, le(minus(-5), 4), minus(-5)},
-		{ddsseg.UInt, le(1<<31, 4), 1 << 31}, {ddsseg.Int, le(1<<31, 4), minus(-1 << 31)},
-		{ddsseg.UShort, le(0xfffe, 2), 0xfffe}, {ddsseg.Short, le(0xfffe, 2), minus(-2)},
-		{ddsseg.Char, le(0xff, 1), 0xff}, {ddsseg.Addr, le(0xffffffff, 4), 0xffffffff},
-		{ddsseg.Timeval, slices.Concat(le(3, 8), le(4, 8)), 3000004}, {ddsseg.Timeval, slices.Concat(le(minus(-3), 4), le(4, 4)), minus(-2999996)},
-		{ddsseg.Float, le(uint64(f32), 4), math.Float64bits(-1.5)}, {ddsseg.Double, le(f64, 8), f64},
-		{ddsseg.Ptr, le(1<<63, 8), 1 << 63}, {ddsseg.Unsign, le(0x80000000, 4), 0x80000000},
+		{layout.ULong, le(math.MaxUint64, 8), math.MaxUint64}, {layout.ULong, le(math.MaxUint32, 4), math.MaxUint32},
+		{layout.Long, le(minus(-5), 8), minus(-5)}, {layout.Long, le(minus(-5), 4), minus(-5)},
+		{layout.UInt, le(1<<31, 4), 1 << 31}, {layout.Int, le(1<<31, 4), minus(-1 << 31)},
+		{layout.UShort, le(0xfffe, 2), 0xfffe}, {layout.Short, le(0xfffe, 2), minus(-2)},
+		{layout.Char, le(0xff, 1), 0xff}, {layout.Addr, le(0xffffffff, 4), 0xffffffff},
+		{layout.Timeval, slices.Concat(le(3, 8), le(4, 8)), 3000004}, {layout.Timeval, slices.Concat(le(minus(-3), 4), le(4, 4)), minus(-2999996)},
+		{layout.Float, le(uint64(f32), 4), math.Float64bits(-1.5)}, {layout.Double, le(f64, 8), f64},
+		{layout.Ptr, le(1<<63, 8), 1 << 63}, {layout.Unsign, le(0x80000000, 4), 0x80000000},
 	}
 	// Aligned, and packed one byte off.
 	for _, shift := range []uint32{0, 1} {
@@ -145,7 +146,7 @@ func TestTypes(t *testing.T) {
 
 func TestText(t *testing.T) {
 	s := readertest.New(t, "text", 0, readertest.Context{Path: "DDS/v/text", Stats: []readertest.Stat{
-		{Name: "t", Type: ddsseg.Char, Offset: 3, Size: 10}, {Name: "n", Type: ddsseg.Char, Offset: 0, Size: 1}}})
+		{Name: "t", Type: layout.Char, Offset: 3, Size: 10}, {Name: "n", Type: layout.Char, Offset: 0, Size: 1}}})
 	r := open(t, s.Publish(t.TempDir(), -1))
 	c := &r.Contexts()[0]
 	for _, want := range []string{"", "hello", "0123456789"} {
@@ -165,7 +166,7 @@ func TestUpdateUnderWay(t *testing.T) {
 	s := sample(t, 0)
 	r := open(t, s.Publish(t.TempDir(), -1))
 	c := &r.Contexts()[1]
-	off := s.ContextOff(1) + ddsseg.CtxUpdate
+	off := s.ContextOff(1) + layout.CtxUpdate
 	for _, step := range []struct {
 		word uint32
 		want bool
@@ -179,20 +180,20 @@ func TestUpdateUnderWay(t *testing.T) {
 
 // watch records what Scan tells.
 type watch struct {
-	at   map[uint32]*ddsseg.Context
+	at   map[uint32]*reader.Context
 	bad  map[uint32]error
 	said []string
 }
 
 func newWatch() *watch {
-	return &watch{at: make(map[uint32]*ddsseg.Context), bad: make(map[uint32]error)}
+	return &watch{at: make(map[uint32]*reader.Context), bad: make(map[uint32]error)}
 }
 func (w *watch) Gone(slot uint32) {
 	delete(w.at, slot)
 	delete(w.bad, slot)
 	w.said = append(w.said, fmt.Sprintf("-%d", slot))
 }
-func (w *watch) Came(slot uint32, c *ddsseg.Context, err error) {
+func (w *watch) Came(slot uint32, c *reader.Context, err error) {
 	w.said = append(w.said, fmt.Sprintf("+%d", slot))
 	if err != nil {
 		w.bad[slot] = err
@@ -201,7 +202,7 @@ func (w *watch) Came(slot uint32, c *ddsseg.Context, err error) {
 	w.at[slot] = c
 }
 
-func scan(t testing.TB, r *ddsseg.Reader, w *watch) int {
+func scan(t testing.TB, r *reader.Reader, w *watch) int {
 	t.Helper()
 	n, err := r.Scan(w, math.MaxInt)
 	if err != nil {
@@ -290,7 +291,7 @@ func TestSlotInChange(t *testing.T) {
 	r := open(t, s.Publish(t.TempDir(), -1))
 	w := newWatch()
 	s.Add(0, 2, "DDS/IBM/Test/a", "")
-	seq := s.SlotOff(0) + ddsseg.SlotSeq
+	seq := s.SlotOff(0) + layout.SlotSeq
 	s.Put32(seq, s.Get32(seq)-1)
 	scan(t, r, w)
 	if yes, _ := r.Changed(); len(w.at) != 0 || !yes {
@@ -309,7 +310,7 @@ func TestGrowth(t *testing.T) {
 	path := s.Publish(t.TempDir(), -1)
 	room := int64(64 << 10)
 	s.Truncate(room) // as the supplier had it at first
-	s.Put64(ddsseg.HdrSize, uint64(room))
+	s.Put64(layout.HdrSize, uint64(room))
 	r := open(t, path)
 	if r.Bytes() != room {
 		t.Fatalf("%d bytes", r.Bytes())
@@ -337,7 +338,7 @@ func TestGrowth(t *testing.T) {
 func TestWords(t *testing.T) {
 	for _, goaway := range []uint32{1, 4} {
 		s := sample(t, 0)
-		s.Put32(ddsseg.HdrGoAwayLen, goaway)
+		s.Put32(layout.HdrGoAwayLen, goaway)
 		r := open(t, s.Publish(t.TempDir(), -1))
 		at := time.Unix(1700000000, 123456000)
 		s.Stamp(at)
@@ -366,8 +367,8 @@ func TestWords(t *testing.T) {
 		if err := r.SetDemand(1, time.Microsecond); err != nil || s.Get32(readertest.IntervalOff) != 1 {
 			t.Errorf("%v, %d ms", err, s.Get32(readertest.IntervalOff))
 		}
-		s.Put32(ddsseg.HdrState, ddsseg.StateEnded)
-		if st, err := r.State(); st != ddsseg.StateEnded || err != nil {
+		s.Put32(layout.HdrState, layout.StateEnded)
+		if st, err := r.State(); st != layout.StateEnded || err != nil {
 			t.Errorf("%v %v", st, err)
 		}
 	}
@@ -398,7 +399,7 @@ func TestTruncatedReader(t *testing.T) {
 		"Changed": func() error { _, err := r.Changed(); return err },
 		"Scan":    func() error { _, err := r.Scan(w, 10); return err },
 		"Collect": func() error {
-			_, err := r.Collect(&c.Place, []ddsseg.Field{c.Stats[0].Field()}, make([]uint64, 1))
+			_, err := r.Collect(&c.Place, []reader.Field{c.Stats[0].Field()}, make([]uint64, 1))
 			return err
 		},
 		"State":     func() error { _, err := r.State(); return err },
@@ -425,13 +426,13 @@ func TestOwner(t *testing.T) {
 	if err := os.Chown(path, 1, -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ddsseg.OpenReader(path, limits); !errors.Is(err, ddsseg.ErrOwner) {
+	if _, err := reader.Open(path, limits); !errors.Is(err, reader.ErrOwner) {
 		t.Error(err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ddsseg.OpenReader(path, limits); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := reader.Open(path, limits); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -443,13 +444,13 @@ func TestRecent(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		s := sample(t, 1<<22)
 		s.Recent = keeps
-		s.Put32(ddsseg.HdrChanges, math.MaxUint32-300)
+		s.Put32(layout.HdrChanges, math.MaxUint32-300)
 		r := open(t, s.Publish(t.TempDir(), -1))
 		w := newWatch()
 		rnd := rand.New(rand.NewPCG(1, 2))
 		there := make(map[uint32]string)
 		for round := range 200 {
-			for n := rnd.IntN(2 * ddsseg.RecentCount); n > 0; n-- {
+			for n := rnd.IntN(2 * layout.RecentCount); n > 0; n-- {
 				slot := rnd.Uint32N(slots)
 				if there[slot] != "" {
 					s.Delete(slot)
@@ -475,7 +476,7 @@ func TestRecent(t *testing.T) {
 func BenchmarkScan(b *testing.B) {
 	for _, n := range []int{10, 1000, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := sample(b, 4096+n*(ddsseg.SlotLen+32)*2+1<<16)
+			s := sample(b, 4096+n*(layout.SlotLen+32)*2+1<<16)
 			for i := range uint32(n) {
 				s.Add(i, 2, fmt.Sprintf("DDS/IBM/Test/i%d", i), "")
 			}
@@ -486,7 +487,7 @@ func BenchmarkScan(b *testing.B) {
 			s.Recent = true
 			for range b.N {
 				off := s.SlotOff(3)
-				s.Put32(off+ddsseg.SlotSeq, s.Get32(off+ddsseg.SlotSeq)+2)
+				s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+2)
 				s.Count(3)
 				w.said = w.said[:0]
 				if scan(b, r, w) != 1 {
@@ -501,7 +502,7 @@ func BenchmarkCollect(b *testing.B) {
 	s := readertest.New(b, "b", 0, readertest.Context{Path: "DDS/v/c", Stats: u64s("a", "b", "c", "d", "e", "f", "g", "h")})
 	r := open(b, s.Publish(b.TempDir(), -1))
 	c := &r.Contexts()[0]
-	fields, out := make([]ddsseg.Field, 8), make([]uint64, 8)
+	fields, out := make([]reader.Field, 8), make([]uint64, 8)
 	for i := range fields {
 		fields[i] = c.Stats[i].Field()
 	}

@@ -1,4 +1,4 @@
-package ddsseg
+package writer
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // claims is this process's file of claims in one directory. The kernel drops all of a
@@ -39,7 +41,7 @@ var (
 // openClaims opens, or makes, the file of this user's claims below the segment
 // directory.
 func openClaims(segments string) (*claims, error) {
-	dir := filepath.Join(segments, ClaimsDir)
+	dir := filepath.Join(segments, layout.ClaimsDir)
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func openClaims(segments string) (*claims, error) {
 }
 
 func openOwnClaims(path string, uid int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, ClaimMode)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, layout.ClaimMode)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func openOwnClaims(path string, uid int) (*os.File, error) {
 	}
 	// The process's umask may have hidden it from the other users. If it cannot be
 	// shown, they cannot see its claims: no harm to this one.
-	f.Chmod(ClaimMode)
+	f.Chmod(layout.ClaimMode)
 	return f, nil
 }
 
@@ -95,7 +97,7 @@ func (c *claims) close() {
 	}
 }
 
-// claim claims all the paths or none. ErrClaimed with the path says that another
+// claim claims all the paths or none. A *ClaimedError with the path says that another
 // living supplier has one.
 func (c *claims) claim(paths ...string) error {
 	if len(paths) == 0 {
@@ -137,7 +139,7 @@ func (c *claims) try(paths []string) (again bool, err error) {
 // lock of somebody who wants to be in the way, keeps it from being locked but not from
 // being used.
 func (c *claims) lock(path string) bool {
-	return setLock(c.f, unix.F_SETLK, ClaimOffset(path)) == nil || !claimed(c.f, path)
+	return setLock(c.f, unix.F_SETLK, layout.ClaimOffset(path)) == nil || !claimed(c.f, path)
 }
 
 // conflict returns the first of the paths that a process of another user claims, which
@@ -198,7 +200,7 @@ func isClaim(l unix.Flock_t) bool { return l.Type == unix.F_WRLCK && l.Len == 1 
 // inTheWay returns the lock of another process that a claim on the path in f would
 // conflict with. Its type is F_UNLCK if there is none.
 func inTheWay(f *os.File, path string) unix.Flock_t {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: layout.ClaimOffset(path), Len: 1}
 	if unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) != nil {
 		l.Type = unix.F_UNLCK
 	}
@@ -223,7 +225,7 @@ func (c *claims) release(paths ...string) {
 
 func (c *claims) drop(paths []string) {
 	for _, path := range paths {
-		l := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart, Start: ClaimOffset(path), Len: 1}
+		l := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart, Start: layout.ClaimOffset(path), Len: 1}
 		unix.FcntlFlock(c.f.Fd(), unix.F_SETLK, &l)
 		delete(c.held, path)
 	}

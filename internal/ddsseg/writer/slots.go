@@ -1,10 +1,12 @@
-package ddsseg
+package writer
 
 import (
 	"errors"
 	"os"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Slot is a volatile context in a segment. Its area stays until Free, for longer than
@@ -34,11 +36,11 @@ func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 	off := w.slotOff(s.index)
 	s.Words, s.Update = w.words(s.data, s.dataLen), w.update(off)
 
-	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	atomic.AddUint32(w.at32(off+layout.SlotSeq), 1)
 	w.record(off, s, uint32(template), c)
-	atomic.StoreUint32(w.at32(off+SlotActive), 1)
-	atomic.AddUint32(w.at32(off+SlotSeq), 1)
-	atomic.StoreUint32(w.at32(HdrSlotsCount), w.used)
+	atomic.StoreUint32(w.at32(off+layout.SlotActive), 1)
+	atomic.AddUint32(w.at32(off+layout.SlotSeq), 1)
+	atomic.StoreUint32(w.at32(layout.HdrSlotsCount), w.used)
 	w.changed(s.index)
 	return s, nil
 }
@@ -46,9 +48,9 @@ func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 // changed counts a change of a slot, and puts the slot into the list of the latest
 // ones, by which a reader finds it among many.
 func (w *Writer) changed(slot uint32) {
-	n := atomic.LoadUint32(w.at32(HdrChanges))
-	atomic.StoreUint32(w.at32(HdrRecent+uint64(n%RecentCount)*4), slot+1)
-	atomic.StoreUint32(w.at32(HdrChanges), n+1)
+	n := atomic.LoadUint32(w.at32(layout.HdrChanges))
+	atomic.StoreUint32(w.at32(layout.HdrRecent+uint64(n%layout.RecentCount)*4), slot+1)
+	atomic.StoreUint32(w.at32(layout.HdrChanges), n+1)
 }
 
 // Remove withdraws a context. Its values may still be stored into.
@@ -59,9 +61,9 @@ func (w *Writer) Remove(s *Slot) {
 		return
 	}
 	off := w.slotOff(s.index)
-	atomic.AddUint32(w.at32(off+SlotSeq), 1)
-	atomic.StoreUint32(w.at32(off+SlotActive), 0)
-	atomic.AddUint32(w.at32(off+SlotSeq), 1)
+	atomic.AddUint32(w.at32(off+layout.SlotSeq), 1)
+	atomic.StoreUint32(w.at32(off+layout.SlotActive), 0)
+	atomic.AddUint32(w.at32(off+layout.SlotSeq), 1)
 	w.changed(s.index)
 	w.slots = append(w.slots, s.index)
 	w.giveBack(s.help, uint64(s.helpLen))
@@ -125,57 +127,57 @@ func (w *Writer) slot() (uint32, error) {
 		w.slots = w.slots[:n-1]
 		return index, nil
 	}
-	block, _ := SlotPlace(w.used)
-	if block >= SlotBlocks {
+	block, _ := layout.SlotPlace(w.used)
+	if block >= layout.SlotBlocks {
 		return 0, ErrNoRoom
 	}
 	if w.block[block] == 0 {
 		off := (w.end + 63) &^ 63
-		if err := w.reserve(off + SlotLen*(SlotBlockFirst<<block)); err != nil {
+		if err := w.reserve(off + layout.SlotLen*(layout.SlotBlockFirst<<block)); err != nil {
 			return 0, err
 		}
 		w.block[block] = off
-		atomic.StoreUint64(w.at64(HdrSlotBlock+8*uint64(block)), off)
+		atomic.StoreUint64(w.at64(layout.HdrSlotBlock+8*uint64(block)), off)
 	}
 	w.used++
 	return w.used - 1, nil
 }
 
 func (w *Writer) slotOff(n uint32) uint64 {
-	block, index := SlotPlace(n)
-	return w.block[block] + SlotLen*uint64(index)
+	block, index := layout.SlotPlace(n)
+	return w.block[block] + layout.SlotLen*uint64(index)
 }
 
 // record copies a context to its slot by words, leaving out those that others read at
 // any time, and those that are right already: most of a record is zeros.
 func (w *Writer) record(off uint64, s *Slot, template uint32, c ContextDecl) {
-	var r [SlotLen / 8]uint64
-	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), SlotLen)
+	var r [layout.SlotLen / 8]uint64
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), layout.SlotLen)
 	put32 := func(at int, v uint32) { *(*uint32)(unsafe.Pointer(&b[at])) = v }
-	copy(b[CtxPath:CtxPath+PathLen-1], c.Path)
-	copy(b[CtxDescr:CtxDescr+DescrLen-1], c.Descr)
-	r[CtxDataOff/8] = s.data
-	r[CtxHelpOff/8] = s.help
-	put32(CtxHelpLen, uint32(s.helpLen))
-	put32(CtxLabelsLen, uint32(s.jsonLen))
-	r[CtxLabelsOff/8] = s.json
+	copy(b[layout.CtxPath:layout.CtxPath+layout.PathLen-1], c.Path)
+	copy(b[layout.CtxDescr:layout.CtxDescr+layout.DescrLen-1], c.Descr)
+	r[layout.CtxDataOff/8] = s.data
+	r[layout.CtxHelpOff/8] = s.help
+	put32(layout.CtxHelpLen, uint32(s.helpLen))
+	put32(layout.CtxLabelsLen, uint32(s.jsonLen))
+	r[layout.CtxLabelsOff/8] = s.json
 	for i, v := range r {
 		if at := w.at64(off + 8*uint64(i)); !apart(8*i) && *at != v {
 			atomic.StoreUint64(at, v)
 		}
 	}
-	w.put32(off+CtxASN, c.ASN)
-	w.put32(off+SlotTemplate, template)
-	w.put32(off+CtxDataLen, s.dataLen)
+	w.put32(off+layout.CtxASN, c.ASN)
+	w.put32(off+layout.SlotTemplate, template)
+	w.put32(off+layout.CtxDataLen, s.dataLen)
 	// A reader may be between its two looks at this word: it counts on.
-	if update := w.at32(off + CtxUpdate); *update&1 == 1 {
+	if update := w.at32(off + layout.CtxUpdate); *update&1 == 1 {
 		atomic.AddUint32(update, 1)
 	}
 }
 
 // apart reports whether the word at this offset of a slot is written in halves.
 func apart(off int) bool {
-	return off == CtxASN || off == SlotTemplate || off == CtxDataLen
+	return off == layout.CtxASN || off == layout.SlotTemplate || off == layout.CtxDataLen
 }
 
 // IsNoRoom reports whether the error is want of room.

@@ -1,17 +1,18 @@
 //go:build linux
 
-package ddsseg
+package reader
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
 // State returns the state that the supplier has put its segment into.
 func (r *Reader) State() (state uint32, err error) {
-	err = r.m.Guard(func() { state, _ = r.m.Load32(HdrState) })
+	err = r.m.Guard(func() { state, _ = r.m.Load32(layout.HdrState) })
 	return state, err
 }
 
@@ -20,7 +21,7 @@ func (r *Reader) State() (state uint32, err error) {
 // fault, when a file is cut off within it; only the file's size tells.
 func (r *Reader) Whole() error {
 	var used uint64
-	if err := r.m.Guard(func() { used, _ = r.m.Load64(HdrSize) }); err != nil {
+	if err := r.m.Guard(func() { used, _ = r.m.Load64(layout.HdrSize) }); err != nil {
 		return err
 	}
 	st, err := r.m.Stat() // after the header, since a supplier lengthens the file first
@@ -37,11 +38,11 @@ func (r *Reader) Whole() error {
 // order: the zero time where none was set, or one that cannot be.
 func (r *Reader) Stamp() (t time.Time, err error) {
 	f := Field{Op: OpTime32}
-	if r.head.u32(HdrTimeWord) == 8 {
+	if r.head.u32(layout.HdrTimeWord) == 8 {
 		f.Op = OpTime64
 	}
 	err = r.m.Guard(func() {
-		if v, ok := r.value(uint64(r.head.u32(HdrTimeOff)), f); ok && v != 0 {
+		if v, ok := r.value(uint64(r.head.u32(layout.HdrTimeOff)), f); ok && v != 0 {
 			t = time.UnixMicro(int64(v))
 		}
 	})
@@ -50,9 +51,9 @@ func (r *Reader) Stamp() (t time.Time, err error) {
 
 // GoAway reports whether the supplier was told to go away.
 func (r *Reader) GoAway() (set bool, err error) {
-	off := uint64(r.head.u32(HdrGoAwayOff))
+	off := uint64(r.head.u32(layout.HdrGoAwayOff))
 	err = r.m.Guard(func() {
-		if r.head.u32(HdrGoAwayLen) == 1 {
+		if r.head.u32(layout.HdrGoAwayLen) == 1 {
 			v, _ := r.m.Load8(off)
 			set = v != 0
 			return
@@ -65,9 +66,9 @@ func (r *Reader) GoAway() (set bool, err error) {
 
 // SetGoAway tells the supplier to go away.
 func (r *Reader) SetGoAway() error {
-	off := uint64(r.head.u32(HdrGoAwayOff))
+	off := uint64(r.head.u32(layout.HdrGoAwayOff))
 	return r.m.Guard(func() {
-		if r.head.u32(HdrGoAwayLen) == 1 {
+		if r.head.u32(layout.HdrGoAwayLen) == 1 {
 			r.m.Store8(off, 1)
 			return
 		}
@@ -84,7 +85,7 @@ func (r *Reader) SetDemand(values uint32, interval time.Duration) error {
 		ms = 1
 	}
 	return r.m.Guard(func() {
-		r.m.Store32(uint64(r.head.u32(HdrIntervalOff)), ms)
-		r.m.Store32(uint64(r.head.u32(HdrSubscribOff)), values)
+		r.m.Store32(uint64(r.head.u32(layout.HdrIntervalOff)), ms)
+		r.m.Store32(uint64(r.head.u32(layout.HdrSubscribOff)), values)
 	})
 }

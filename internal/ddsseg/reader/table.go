@@ -1,10 +1,12 @@
 //go:build linux
 
-package ddsseg
+package reader
 
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Text that a segment may hold beyond its records, in bytes.
@@ -53,7 +55,7 @@ func (r *Reader) table(what string, off uint64, count, size, limit int) error {
 	if count > limit {
 		return fmt.Errorf("%w: %d %s, at most %d", ErrLimit, count, what, limit)
 	}
-	if count > 0 && (off%8 != 0 || off < HeaderLen || !r.m.Has(off, uint64(count)*uint64(size))) {
+	if count > 0 && (off%8 != 0 || off < layout.HeaderLen || !r.m.Has(off, uint64(count)*uint64(size))) {
 		return bad("%d %s at offset %d", count, what, off)
 	}
 	return nil
@@ -62,24 +64,24 @@ func (r *Reader) table(what string, off uint64, count, size, limit int) error {
 // tables copies the records of statistics and contexts.
 func (r *Reader) tables() error {
 	h := &r.head
-	statsOff, nstats := h.u64(HdrStatsOff), int(h.u32(HdrStatsCount)&0x7fffffff)
-	ctxOff, ncontexts := h.u64(HdrContextsOff), int(h.u32(HdrContextsCount)&0x7fffffff)
-	if err := r.table("statistics", statsOff, nstats, StatLen, r.limits.Stats); err != nil {
+	statsOff, nstats := h.u64(layout.HdrStatsOff), int(h.u32(layout.HdrStatsCount)&0x7fffffff)
+	ctxOff, ncontexts := h.u64(layout.HdrContextsOff), int(h.u32(layout.HdrContextsCount)&0x7fffffff)
+	if err := r.table("statistics", statsOff, nstats, layout.StatLen, r.limits.Stats); err != nil {
 		return err
 	}
-	if err := r.table("contexts", ctxOff, ncontexts, ContextLen, r.limits.Contexts); err != nil {
+	if err := r.table("contexts", ctxOff, ncontexts, layout.ContextLen, r.limits.Contexts); err != nil {
 		return err
 	}
 	stats := make([]Stat, nstats)
 	for i := range stats {
-		if err := r.stat(&stats[i], statsOff+uint64(i)*StatLen); err != nil {
+		if err := r.stat(&stats[i], statsOff+uint64(i)*layout.StatLen); err != nil {
 			return fmt.Errorf("statistic %d: %w", i, err)
 		}
 	}
 	r.contexts = make([]Context, ncontexts)
 	values := 0
 	for i := range r.contexts {
-		if err := r.context(&r.contexts[i], ctxOff+uint64(i)*ContextLen, stats); err != nil {
+		if err := r.context(&r.contexts[i], ctxOff+uint64(i)*layout.ContextLen, stats); err != nil {
 			return fmt.Errorf("context %d: %w", i, err)
 		}
 		values += len(r.contexts[i].Stats)
@@ -115,33 +117,33 @@ func (r *Reader) unique() error {
 }
 
 func (r *Reader) stat(s *Stat, off uint64) error {
-	b := make(record, StatLen)
+	b := make(record, layout.StatLen)
 	if !r.m.CopyWords(b, off) {
 		return bad("out of bounds")
 	}
-	name, _ := text(b[StatName : StatName+NameLen])
-	descr, ok := text(b[StatDescr : StatDescr+DescrLen])
-	valueType := b.u32(StatValueType)
-	*s = Stat{Name: name, Descr: descr, Min: int64(b.u64(StatMin)), Max: int64(b.u64(StatMax)),
-		Counter: valueType == Counter, DataType: int(b.u32(StatDataType)), Type: int(b.u32(StatType)),
-		Size: int(b.u32(StatSize) & 0x7fffffff), Offset: b.u32(StatOffset), ASN: b.u32(StatASN), Units: b.u32(StatUnits)}
+	name, _ := text(b[layout.StatName : layout.StatName+layout.NameLen])
+	descr, ok := text(b[layout.StatDescr : layout.StatDescr+layout.DescrLen])
+	valueType := b.u32(layout.StatValueType)
+	*s = Stat{Name: name, Descr: descr, Min: int64(b.u64(layout.StatMin)), Max: int64(b.u64(layout.StatMax)),
+		Counter: valueType == layout.Counter, DataType: int(b.u32(layout.StatDataType)), Type: int(b.u32(layout.StatType)),
+		Size: int(b.u32(layout.StatSize) & 0x7fffffff), Offset: b.u32(layout.StatOffset), ASN: b.u32(layout.StatASN), Units: b.u32(layout.StatUnits)}
 	switch {
-	case !ValidName(name):
+	case !layout.ValidName(name):
 		return bad("name %q", name)
 	case !ok:
 		return bad("the description of %q does not end", name)
-	case valueType != Counter && valueType != Quantity:
+	case valueType != layout.Counter && valueType != layout.Quantity:
 		return bad("%q has value type %d", name, valueType)
-	case b.u32(StatType) >= DataTypes || b.u32(StatDataType) >= DataTypes:
-		return bad("%q has data types %d and %d", name, b.u32(StatType), b.u32(StatDataType))
+	case b.u32(layout.StatType) >= layout.DataTypes || b.u32(layout.StatDataType) >= layout.DataTypes:
+		return bad("%q has data types %d and %d", name, b.u32(layout.StatType), b.u32(layout.StatDataType))
 	case s.Field().Op == OpNone:
 		return bad("%q has data type %d and %d bytes", name, s.Type, s.Size)
 	}
 	var err error
-	if s.Help, err = r.extra("help", b.u64(StatHelpOff), b.u32(StatHelpLen), MaxHelp); err != nil {
+	if s.Help, err = r.extra("help", b.u64(layout.StatHelpOff), b.u32(layout.StatHelpLen), MaxHelp); err != nil {
 		return err
 	}
-	s.Labels, err = r.extra("labels", b.u64(StatLabelsOff), b.u32(StatLabelsLen), MaxLabels)
+	s.Labels, err = r.extra("labels", b.u64(layout.StatLabelsOff), b.u32(layout.StatLabelsLen), MaxLabels)
 	return err
 }
 
@@ -154,30 +156,30 @@ func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, er
 		return "", fmt.Errorf("%w: %s of %d bytes, at most %d", ErrLimit, what, n, limit)
 	}
 	b := make([]byte, n)
-	if off < HeaderLen || !r.m.CopyWords(b, off) {
+	if off < layout.HeaderLen || !r.m.CopyWords(b, off) {
 		return "", bad("%s at offset %d", what, off)
 	}
 	return string(b), nil
 }
 
 func (r *Reader) context(c *Context, off uint64, stats []Stat) error {
-	b := make(record, ContextLen)
+	b := make(record, layout.ContextLen)
 	if !r.m.CopyWords(b, off) {
 		return bad("out of bounds")
 	}
-	kind := b.u32(CtxKind)
-	first, count := uint64(b.u32(CtxFirstStat)), uint64(b.u32(CtxStatCount))
-	if kind != KindFixed && kind != KindTemplate {
+	kind := b.u32(layout.CtxKind)
+	first, count := uint64(b.u32(layout.CtxFirstStat)), uint64(b.u32(layout.CtxStatCount))
+	if kind != layout.KindFixed && kind != layout.KindTemplate {
 		return bad("kind %d", kind)
 	}
 	if count > uint64(len(stats)) || first > uint64(len(stats))-count {
 		return bad("statistics %d to %d of %d", first, first+count, len(stats))
 	}
-	*c = Context{Template: kind == KindTemplate, From: -1, Stats: stats[first : first+count : first+count]}
+	*c = Context{Template: kind == layout.KindTemplate, From: -1, Stats: stats[first : first+count : first+count]}
 	if err := r.describe(c, b); err != nil {
 		return err
 	}
-	if Shared(c.Path) && count > 0 && kind == KindFixed {
+	if layout.Shared(c.Path) && count > 0 && kind == layout.KindFixed {
 		return bad("statistics in %q, which is everybody's", c.Path)
 	}
 	if c.Template {
@@ -188,20 +190,20 @@ func (r *Reader) context(c *Context, off uint64, stats []Stat) error {
 
 // describe reads what records of contexts and of slots have in common.
 func (r *Reader) describe(c *Context, b record) error {
-	c.Path, _ = text(b[CtxPath : CtxPath+PathLen])
+	c.Path, _ = text(b[layout.CtxPath : layout.CtxPath+layout.PathLen])
 	var ok bool
-	if c.Descr, ok = text(b[CtxDescr : CtxDescr+DescrLen]); !ok {
+	if c.Descr, ok = text(b[layout.CtxDescr : layout.CtxDescr+layout.DescrLen]); !ok {
 		return bad("the description of %q does not end", c.Path)
 	}
-	if !ValidPath(c.Path) {
+	if !layout.ValidPath(c.Path) {
 		return bad("path %q", c.Path)
 	}
-	c.ASN = b.u32(CtxASN)
+	c.ASN = b.u32(layout.CtxASN)
 	var err error
-	if c.Help, err = r.extra("help", b.u64(CtxHelpOff), b.u32(CtxHelpLen), MaxHelp); err != nil {
+	if c.Help, err = r.extra("help", b.u64(layout.CtxHelpOff), b.u32(layout.CtxHelpLen), MaxHelp); err != nil {
 		return err
 	}
-	c.Labels, err = r.extra("labels", b.u64(CtxLabelsOff), b.u32(CtxLabelsLen), MaxLabels)
+	c.Labels, err = r.extra("labels", b.u64(layout.CtxLabelsOff), b.u32(layout.CtxLabelsLen), MaxLabels)
 	return err
 }
 
@@ -210,8 +212,8 @@ func (r *Reader) area(c *Context, b record, off uint64) error {
 	if len(c.Stats) == 0 {
 		return nil
 	}
-	data, n := b.u64(CtxDataOff), uint64(b.u32(CtxDataLen))
-	if data%8 != 0 || data < HeaderLen || !r.m.Has(data, n) {
+	data, n := b.u64(layout.CtxDataOff), uint64(b.u32(layout.CtxDataLen))
+	if data%8 != 0 || data < layout.HeaderLen || !r.m.Has(data, n) {
 		return bad("data of %q at offset %d, %d bytes", c.Path, data, n)
 	}
 	for i := range c.Stats {

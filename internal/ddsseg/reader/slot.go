@@ -1,10 +1,12 @@
 //go:build linux
 
-package ddsseg
+package reader
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // slotSeen is what a reader has seen of a slot.
@@ -24,7 +26,7 @@ type Volatile interface {
 // Changed reports, at the cost of two loads, whether there is anything for Scan.
 func (r *Reader) Changed() (yes bool, err error) {
 	err = r.m.Guard(func() {
-		now, _ := r.m.Load32(HdrChanges)
+		now, _ := r.m.Load32(layout.HdrChanges)
 		yes = !r.scanned || r.later || now != r.changes
 	})
 	return yes, err
@@ -46,7 +48,7 @@ func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	// The counter is read before the slots: what changes meanwhile is for next time.
 	old, all := r.changes, !r.scanned || r.later
-	r.changes, _ = r.m.Load32(HdrChanges)
+	r.changes, _ = r.m.Load32(layout.HdrChanges)
 	r.scanned, r.later = true, false
 	if err := r.extend(); err != nil {
 		r.later = true
@@ -76,8 +78,8 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 // or where the supplier keeps no list.
 func (r *Reader) recent(old uint32) bool {
 	for n := old; n != r.changes; n++ {
-		slot, _ := r.m.Load32(HdrRecent + uint64(n%RecentCount)*4)
-		if slot == 0 || uint64(slot) > uint64(len(r.slots)) || n-old >= RecentCount {
+		slot, _ := r.m.Load32(layout.HdrRecent + uint64(n%layout.RecentCount)*4)
+		if slot == 0 || uint64(slot) > uint64(len(r.slots)) || n-old >= layout.RecentCount {
 			return false
 		}
 		if !slices.Contains(r.todo, slot-1) {
@@ -85,30 +87,30 @@ func (r *Reader) recent(old uint32) bool {
 		}
 	}
 	// The supplier may have gone on and written over what was read.
-	now, _ := r.m.Load32(HdrChanges)
-	return now-old < RecentCount
+	now, _ := r.m.Load32(layout.HdrChanges)
+	return now-old < layout.RecentCount
 }
 
 // sweep finds the slots that changed by looking at all of them.
 func (r *Reader) sweep() {
 	r.todo = r.todo[:0]
 	for k, first := 0, uint32(0); int(first) < len(r.slots); k++ {
-		count := min(SlotBlockFirst<<k, len(r.slots)-int(first))
-		off := r.blocks[k] + SlotSeq
+		count := min(layout.SlotBlockFirst<<k, len(r.slots)-int(first))
+		off := r.blocks[k] + layout.SlotSeq
 		for i := range r.slots[first : int(first)+count] {
 			seq, _ := r.m.Load32(off)
 			if seq != r.slots[int(first)+i].seq {
 				r.todo = append(r.todo, first+uint32(i))
 			}
-			off += SlotLen
+			off += layout.SlotLen
 		}
-		first += SlotBlockFirst << k
+		first += layout.SlotBlockFirst << k
 	}
 }
 
 // extend takes in slots, and the blocks they lie in, that are new since the last scan.
 func (r *Reader) extend() error {
-	count, _ := r.m.Load32(HdrSlotsCount)
+	count, _ := r.m.Load32(layout.HdrSlotsCount)
 	if uint64(count) > uint64(r.limits.Contexts) {
 		return fmt.Errorf("%w: %d slots, at most %d", ErrLimit, count, r.limits.Contexts)
 	}
@@ -118,7 +120,7 @@ func (r *Reader) extend() error {
 				return err
 			}
 		}
-		first += SlotBlockFirst << k
+		first += layout.SlotBlockFirst << k
 	}
 	if n := int(count) - len(r.slots); n > 0 {
 		r.slots = append(r.slots, make([]slotSeen, n)...)
@@ -128,14 +130,14 @@ func (r *Reader) extend() error {
 
 // block finds a block of slots. Where it stands does not change any more.
 func (r *Reader) block(k int) error {
-	off, _ := r.m.Load64(HdrSlotBlock + uint64(k)*8)
-	size := uint64(SlotBlockFirst) << k * SlotLen
+	off, _ := r.m.Load64(layout.HdrSlotBlock + uint64(k)*8)
+	size := uint64(layout.SlotBlockFirst) << k * layout.SlotLen
 	if !r.m.Has(off, size) {
 		if err := r.m.Grow(); err != nil {
 			return err
 		}
 	}
-	if off < HeaderLen || off%8 != 0 || !r.m.Has(off, size) {
+	if off < layout.HeaderLen || off%8 != 0 || !r.m.Has(off, size) {
 		return bad("block %d of slots at offset %d", k, off)
 	}
 	r.blocks[k] = off
@@ -144,15 +146,15 @@ func (r *Reader) block(k int) error {
 
 // came reads a slot that has changed.
 func (r *Reader) came(v Volatile, i uint32) {
-	k, index := SlotPlace(i)
-	off := r.blocks[k] + uint64(index)*SlotLen
+	k, index := layout.SlotPlace(i)
+	off := r.blocks[k] + uint64(index)*layout.SlotLen
 	for range tries {
-		before, _ := r.m.Load32(off + SlotSeq)
+		before, _ := r.m.Load32(off + layout.SlotSeq)
 		if before&1 != 0 {
 			continue
 		}
 		c, active, err := r.slot(off, before)
-		if after, _ := r.m.Load32(off + SlotSeq); after != before {
+		if after, _ := r.m.Load32(off + layout.SlotSeq); after != before {
 			continue
 		}
 		r.slots[i] = slotSeen{before, active}
@@ -166,19 +168,19 @@ func (r *Reader) came(v Volatile, i uint32) {
 
 // slot copies a slot's record.
 func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err error) {
-	b := make(record, SlotLen)
+	b := make(record, layout.SlotLen)
 	if !r.m.CopyWords(b, off) {
 		return nil, true, bad("out of bounds")
 	}
-	if active := b.u32(SlotActive); active == 0 {
+	if active := b.u32(layout.SlotActive); active == 0 {
 		return nil, false, nil
 	}
-	from := b.u32(SlotTemplate)
+	from := b.u32(layout.SlotTemplate)
 	if uint64(from) >= uint64(len(r.contexts)) || !r.contexts[from].Template {
 		return nil, true, bad("template %d of %d contexts", from, len(r.contexts))
 	}
 	c = &Context{From: int(from), Stats: r.contexts[from].Stats}
-	if !r.m.Has(b.u64(CtxDataOff), uint64(b.u32(CtxDataLen))) {
+	if !r.m.Has(b.u64(layout.CtxDataOff), uint64(b.u32(layout.CtxDataLen))) {
 		if err := r.m.Grow(); err != nil {
 			return nil, true, err
 		}

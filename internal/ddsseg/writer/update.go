@@ -1,6 +1,10 @@
-package ddsseg
+package writer
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+)
 
 // Update tells readers that several values of a context change together. Updates of one
 // context must not overlap.
@@ -25,5 +29,5 @@ func (u Update) End() { atomic.AddUint32(u.word, 1) }
 
 // update is for the context whose record is at off.
 func (w *Writer) update(off uint64) Update {
-	return Update{w.at32(off + CtxUpdate), w.at32(HdrUpdates)}
+	return Update{w.at32(off + layout.CtxUpdate), w.at32(layout.HdrUpdates)}
 }

@@ -1,9 +1,11 @@
-package ddsseg
+package writer
 
 import (
 	"fmt"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Blocks have a power of two of bytes, at least a cache line, so that no two contexts
@@ -50,6 +52,6 @@ func (w *Writer) reserve(end uint64) error {
 		}
 	}
 	w.end = end
-	atomic.StoreUint64(w.at64(HdrSize), end)
+	atomic.StoreUint64(w.at64(layout.HdrSize), end)
 	return nil
 }

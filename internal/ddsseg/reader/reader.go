@@ -1,6 +1,8 @@
 //go:build linux
 
-package ddsseg
+// Package reader reads the segment of a supplier, which a stranger wrote. The agent links
+// it, and programs that supply statistics do not.
+package reader
 
 import (
 	"bytes"
@@ -8,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
@@ -52,24 +55,24 @@ type Reader struct {
 	fixed    int // values of all fixed contexts
 
 	slots   []slotSeen
-	blocks  [SlotBlocks]uint64 // offsets, once known
-	changes uint32             // of the last scan
+	blocks  [layout.SlotBlocks]uint64 // offsets, once known
+	changes uint32                    // of the last scan
 	scanned bool
 	later   bool // a slot was changing during the last scan
 	todo    []uint32
 }
 
 // header is the private copy of the header.
-type header [HeaderLen]byte
+type header [layout.HeaderLen]byte
 
 func (h *header) u16(off int) uint16 { return binary.NativeEndian.Uint16(h[off:]) }
 func (h *header) u32(off int) uint32 { return binary.NativeEndian.Uint32(h[off:]) }
 func (h *header) u64(off int) uint64 { return binary.NativeEndian.Uint64(h[off:]) }
 
-// OpenReader opens and checks the segment at path. It takes what has been published
+// Open opens and checks the segment at path. It takes what has been published
 // only, and what belongs to the user that it names.
-func OpenReader(path string, l Limits) (*Reader, error) {
-	m, err := shm.Open(path, shm.Options{Min: HeaderLen, Max: l.Size, Write: true})
+func Open(path string, l Limits) (*Reader, error) {
+	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Write: true})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func (r *Reader) load() error {
 	if !r.m.CopyWords(r.head[:], 0) {
 		return bad("no room for a header")
 	}
-	if r.head.u64(HdrSize) > r.m.Len() { // it may have grown just now
+	if r.head.u64(layout.HdrSize) > r.m.Len() { // it may have grown just now
 		if err := r.m.Grow(); err != nil {
 			return err
 		}
@@ -103,12 +106,12 @@ func (r *Reader) load() error {
 		return err
 	}
 	h := &r.head
-	r.info = Info{UID: st.UID, PID: h.u32(HdrPID), PIDNS: h.u64(HdrPIDNS), Start: h.u64(HdrStart),
-		Word: int(h.u32(HdrWord)), Language: int(h.u32(HdrLanguage))}
-	if h.u32(HdrUID) != st.UID {
-		return fmt.Errorf("%w: user %d, and the file's owner is %d", ErrOwner, h.u32(HdrUID), st.UID)
+	r.info = Info{UID: st.UID, PID: h.u32(layout.HdrPID), PIDNS: h.u64(layout.HdrPIDNS), Start: h.u64(layout.HdrStart),
+		Word: int(h.u32(layout.HdrWord)), Language: int(h.u32(layout.HdrLanguage))}
+	if h.u32(layout.HdrUID) != st.UID {
+		return fmt.Errorf("%w: user %d, and the file's owner is %d", ErrOwner, h.u32(layout.HdrUID), st.UID)
 	}
-	name, ok := text(h[HdrName : HdrName+PathLen])
+	name, ok := text(h[layout.HdrName : layout.HdrName+layout.PathLen])
 	if !ok {
 		return bad("the name does not end")
 	}
@@ -123,25 +126,25 @@ func bad(format string, args ...any) error {
 // check looks at the header by itself.
 func (h *header) check(m *shm.Map) error {
 	switch {
-	case string(h[:8]) != Magic:
+	case string(h[:8]) != layout.Magic:
 		return bad("magic %q", h[:8])
-	case h.u32(HdrOrder) != Order:
-		return bad("byte order %#x", h.u32(HdrOrder))
-	case h.u16(HdrMajor) != Major:
-		return bad("version %d", h.u16(HdrMajor))
-	case h.u32(HdrHeaderLen) != HeaderLen || h.u32(HdrStatLen) != StatLen ||
-		h.u32(HdrContextLen) != ContextLen || h.u32(HdrSlotLen) != SlotLen:
-		return bad("lengths of records %d, %d, %d, %d", h.u32(HdrHeaderLen), h.u32(HdrStatLen), h.u32(HdrContextLen), h.u32(HdrSlotLen))
-	case h.u32(HdrWord) != 4 && h.u32(HdrWord) != 8:
-		return bad("pointers of %d bytes", h.u32(HdrWord))
-	case h.u64(HdrSize) < HeaderLen || h.u64(HdrSize) > m.Len():
-		return bad("%d bytes in use of %d", h.u64(HdrSize), m.Len())
+	case h.u32(layout.HdrOrder) != layout.Order:
+		return bad("byte order %#x", h.u32(layout.HdrOrder))
+	case h.u16(layout.HdrMajor) != layout.Major:
+		return bad("version %d", h.u16(layout.HdrMajor))
+	case h.u32(layout.HdrHeaderLen) != layout.HeaderLen || h.u32(layout.HdrStatLen) != layout.StatLen ||
+		h.u32(layout.HdrContextLen) != layout.ContextLen || h.u32(layout.HdrSlotLen) != layout.SlotLen:
+		return bad("lengths of records %d, %d, %d, %d", h.u32(layout.HdrHeaderLen), h.u32(layout.HdrStatLen), h.u32(layout.HdrContextLen), h.u32(layout.HdrSlotLen))
+	case h.u32(layout.HdrWord) != 4 && h.u32(layout.HdrWord) != 8:
+		return bad("pointers of %d bytes", h.u32(layout.HdrWord))
+	case h.u64(layout.HdrSize) < layout.HeaderLen || h.u64(layout.HdrSize) > m.Len():
+		return bad("%d bytes in use of %d", h.u64(layout.HdrSize), m.Len())
 	}
-	switch state := h.u32(HdrState); state {
-	case StateReady:
-	case StateBuilding:
+	switch state := h.u32(layout.HdrState); state {
+	case layout.StateReady:
+	case layout.StateBuilding:
 		return ErrNotReady
-	case StateEnded:
+	case layout.StateEnded:
 		return ErrEnded
 	default:
 		return bad("state %d", state)
@@ -152,21 +155,21 @@ func (h *header) check(m *shm.Map) error {
 // checkWords looks at where the words lie that supplier and reader talk through.
 func (h *header) checkWords(m *shm.Map) error {
 	at := func(what string, off, size, count uint64) error {
-		if off%size != 0 || off < HeaderLen || !m.Has(off, size*count) {
+		if off%size != 0 || off < layout.HeaderLen || !m.Has(off, size*count) {
 			return bad("%s at offset %d", what, off)
 		}
 		return nil
 	}
-	width, goaway := uint64(h.u32(HdrTimeWord)), uint64(h.u32(HdrGoAwayLen))
+	width, goaway := uint64(h.u32(layout.HdrTimeWord)), uint64(h.u32(layout.HdrGoAwayLen))
 	switch {
 	case width != 4 && width != 8:
 		return bad("times of %d bytes", width)
 	case goaway != 1 && goaway != 4:
 		return bad("a go-away word of %d bytes", goaway)
 	}
-	return errors.Join(at("time stamp", uint64(h.u32(HdrTimeOff)), width, 2), at("go-away word", uint64(h.u32(HdrGoAwayOff)), goaway, 1),
-		at("interval", uint64(h.u32(HdrIntervalOff)), 4, 1), at("subscription", uint64(h.u32(HdrSubscribOff)), 4, 1),
-		at("port", uint64(h.u32(HdrPortOff)), 2, 1))
+	return errors.Join(at("time stamp", uint64(h.u32(layout.HdrTimeOff)), width, 2), at("go-away word", uint64(h.u32(layout.HdrGoAwayOff)), goaway, 1),
+		at("interval", uint64(h.u32(layout.HdrIntervalOff)), 4, 1), at("subscription", uint64(h.u32(layout.HdrSubscribOff)), 4, 1),
+		at("port", uint64(h.u32(layout.HdrPortOff)), 2, 1))
 }
 
 // Info returns what the header says.
@@ -183,7 +186,7 @@ func (r *Reader) Bytes() int64 { return int64(r.m.Len()) }
 
 // Alive reports whether the supplier's process lives: the kernel tells by its lock,
 // whatever the process's namespace and whatever became of its number.
-func (r *Reader) Alive() (bool, error) { return r.m.Locked(AliveOffset) }
+func (r *Reader) Alive() (bool, error) { return r.m.Locked(layout.AliveOffset) }
 
 // Close unmaps the segment.
 func (r *Reader) Close() error { return r.m.Close() }

@@ -1,4 +1,6 @@
-package ddsseg
+// Package writer makes the segment of a supplier, for package spmi. It does not check what
+// it is told to write.
+package writer
 
 import (
 	"errors"
@@ -9,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // ErrNoRoom says that a segment cannot grow: the file system, the address space or a
@@ -63,7 +67,7 @@ type Writer struct {
 	pools [64]([]uint64) // free blocks of 1<<k bytes
 	slots []uint32       // free slots
 	used  uint32         // slots ever used
-	block [SlotBlocks]uint64
+	block [layout.SlotBlocks]uint64
 	fixed []Area
 	decls []ContextDecl
 }
@@ -79,12 +83,12 @@ const (
 	sharePort     = 28
 )
 
-// CreateWriter makes, fills and publishes a segment in dir, claiming the paths first.
+// Create makes, fills and publishes a segment in dir, claiming the paths first.
 // A *ClaimedError says that one of them is taken; every other error that the directory
 // or the system does not allow a segment. Nothing is left behind then. prepare, unless
 // nil, stores what is to stand there when readers see the segment for the first time;
-// its error is CreateWriter's.
-func CreateWriter(dir, name string, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
+// its error is Create's.
+func Create(dir, name string, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
 	c, err := openClaims(dir)
 	if err != nil {
 		return nil, err
@@ -120,101 +124,101 @@ func (w *Writer) fill(name string) error {
 	for _, c := range w.decls {
 		stats += len(c.Stats)
 	}
-	statsOff := uint64(HeaderLen)
-	contextsOff := statsOff + uint64(stats)*StatLen
-	share := contextsOff + uint64(len(w.decls))*ContextLen
+	statsOff := uint64(layout.HeaderLen)
+	contextsOff := statsOff + uint64(stats)*layout.StatLen
+	share := contextsOff + uint64(len(w.decls))*layout.ContextLen
 	if err := w.reserve(share + shareLen); err != nil {
 		return err
 	}
 	w.header(name, share)
 	w.line = Line{w.at(share)}
-	w.put64(HdrStatsOff, statsOff)
-	w.put32(HdrStatsCount, uint32(stats))
-	w.put64(HdrContextsOff, contextsOff)
-	w.put32(HdrContextsCount, uint32(len(w.decls)))
+	w.put64(layout.HdrStatsOff, statsOff)
+	w.put32(layout.HdrStatsCount, uint32(stats))
+	w.put64(layout.HdrContextsOff, contextsOff)
+	w.put32(layout.HdrContextsCount, uint32(len(w.decls)))
 	w.line.Stamp(time.Now())
 	first := uint32(0)
 	for i, c := range w.decls {
-		if err := w.context(contextsOff+uint64(i)*ContextLen, c, first); err != nil {
+		if err := w.context(contextsOff+uint64(i)*layout.ContextLen, c, first); err != nil {
 			return err
 		}
 		for _, s := range c.Stats {
-			if err := w.stat(statsOff+uint64(first)*StatLen, s); err != nil {
+			if err := w.stat(statsOff+uint64(first)*layout.StatLen, s); err != nil {
 				return err
 			}
 			first++
 		}
 	}
-	atomic.StoreUint32(w.at32(HdrState), StateReady)
+	atomic.StoreUint32(w.at32(layout.HdrState), layout.StateReady)
 	return nil
 }
 
 func (w *Writer) header(name string, share uint64) {
-	copy(w.m.mem[HdrMagic:], Magic)
-	w.put32(HdrOrder, Order)
-	*(*uint16)(w.at(HdrMajor)) = Major
-	*(*uint16)(w.at(HdrMinor)) = Minor
-	w.put32(HdrHeaderLen, HeaderLen)
-	w.put32(HdrWord, uint32(unsafe.Sizeof(uintptr(0))))
-	w.put32(HdrStatLen, StatLen)
-	w.put32(HdrContextLen, ContextLen)
-	w.put32(HdrSlotLen, SlotLen)
+	copy(w.m.mem[layout.HdrMagic:], layout.Magic)
+	w.put32(layout.HdrOrder, layout.Order)
+	*(*uint16)(w.at(layout.HdrMajor)) = layout.Major
+	*(*uint16)(w.at(layout.HdrMinor)) = layout.Minor
+	w.put32(layout.HdrHeaderLen, layout.HeaderLen)
+	w.put32(layout.HdrWord, uint32(unsafe.Sizeof(uintptr(0))))
+	w.put32(layout.HdrStatLen, layout.StatLen)
+	w.put32(layout.HdrContextLen, layout.ContextLen)
+	w.put32(layout.HdrSlotLen, layout.SlotLen)
 	pidns, start := identity()
-	w.put32(HdrPID, uint32(os.Getpid()))
-	w.put64(HdrPIDNS, pidns)
-	w.put64(HdrStart, start)
-	w.put32(HdrUID, uint32(os.Geteuid()))
-	w.put32(HdrTimeOff, uint32(share+shareTime))
-	w.put32(HdrTimeWord, 8)
-	w.put32(HdrGoAwayOff, uint32(share+shareGoAway))
-	w.put32(HdrGoAwayLen, 4)
-	w.put32(HdrIntervalOff, uint32(share+shareInterval))
-	w.put32(HdrSubscribOff, uint32(share+shareSubscrib))
-	w.put32(HdrPortOff, uint32(share+sharePort))
-	w.put32(HdrLanguage, LanguageGo)
-	w.text(HdrName, PathLen, name)
+	w.put32(layout.HdrPID, uint32(os.Getpid()))
+	w.put64(layout.HdrPIDNS, pidns)
+	w.put64(layout.HdrStart, start)
+	w.put32(layout.HdrUID, uint32(os.Geteuid()))
+	w.put32(layout.HdrTimeOff, uint32(share+shareTime))
+	w.put32(layout.HdrTimeWord, 8)
+	w.put32(layout.HdrGoAwayOff, uint32(share+shareGoAway))
+	w.put32(layout.HdrGoAwayLen, 4)
+	w.put32(layout.HdrIntervalOff, uint32(share+shareInterval))
+	w.put32(layout.HdrSubscribOff, uint32(share+shareSubscrib))
+	w.put32(layout.HdrPortOff, uint32(share+sharePort))
+	w.put32(layout.HdrLanguage, layout.LanguageGo)
+	w.text(layout.HdrName, layout.PathLen, name)
 }
 
 func (w *Writer) stat(off uint64, s StatDecl) error {
-	w.text(off+StatName, NameLen, s.Name)
-	w.text(off+StatDescr, DescrLen, s.Descr)
-	w.put64(off+StatMin, uint64(s.Min))
-	w.put64(off+StatMax, uint64(s.Max))
-	w.put32(off+StatValueType, s.ValueType)
-	w.put32(off+StatDataType, s.DataType)
-	w.put32(off+StatType, s.Type)
-	w.put32(off+StatOffset, s.Offset)
-	w.put32(off+StatSize, s.Size)
-	w.put32(off+StatASN, s.ASN)
-	w.put32(off+StatUnits, s.Units)
+	w.text(off+layout.StatName, layout.NameLen, s.Name)
+	w.text(off+layout.StatDescr, layout.DescrLen, s.Descr)
+	w.put64(off+layout.StatMin, uint64(s.Min))
+	w.put64(off+layout.StatMax, uint64(s.Max))
+	w.put32(off+layout.StatValueType, s.ValueType)
+	w.put32(off+layout.StatDataType, s.DataType)
+	w.put32(off+layout.StatType, s.Type)
+	w.put32(off+layout.StatOffset, s.Offset)
+	w.put32(off+layout.StatSize, s.Size)
+	w.put32(off+layout.StatASN, s.ASN)
+	w.put32(off+layout.StatUnits, s.Units)
 	return errors.Join(
-		w.long(off+StatHelpOff, off+StatHelpLen, s.Help),
-		w.long(off+StatLabelsOff, off+StatLabelsLen, s.Labels))
+		w.long(off+layout.StatHelpOff, off+layout.StatHelpLen, s.Help),
+		w.long(off+layout.StatLabelsOff, off+layout.StatLabelsLen, s.Labels))
 }
 
 // context writes a record and, but for a template, makes the area of its values.
 func (w *Writer) context(off uint64, c ContextDecl, first uint32) error {
-	w.text(off+CtxPath, PathLen, c.Path)
-	w.text(off+CtxDescr, DescrLen, c.Descr)
-	w.put32(off+CtxASN, c.ASN)
-	w.put32(off+CtxFirstStat, first)
-	w.put32(off+CtxStatCount, uint32(len(c.Stats)))
-	w.put32(off+CtxDataLen, c.DataLen)
+	w.text(off+layout.CtxPath, layout.PathLen, c.Path)
+	w.text(off+layout.CtxDescr, layout.DescrLen, c.Descr)
+	w.put32(off+layout.CtxASN, c.ASN)
+	w.put32(off+layout.CtxFirstStat, first)
+	w.put32(off+layout.CtxStatCount, uint32(len(c.Stats)))
+	w.put32(off+layout.CtxDataLen, c.DataLen)
 	area := Area{Update: w.update(off)}
 	if c.Template {
-		w.put32(off+CtxKind, KindTemplate)
+		w.put32(off+layout.CtxKind, layout.KindTemplate)
 	} else if c.DataLen > 0 {
 		data, err := w.alloc(uint64(c.DataLen))
 		if err != nil {
 			return err
 		}
-		w.put64(off+CtxDataOff, data)
+		w.put64(off+layout.CtxDataOff, data)
 		area.Words = w.words(data, c.DataLen)
 	}
 	w.fixed = append(w.fixed, area)
 	return errors.Join(
-		w.long(off+CtxHelpOff, off+CtxHelpLen, c.Help),
-		w.long(off+CtxLabelsOff, off+CtxLabelsLen, c.Labels))
+		w.long(off+layout.CtxHelpOff, off+layout.CtxHelpLen, c.Help),
+		w.long(off+layout.CtxLabelsOff, off+layout.CtxLabelsLen, c.Labels))
 }
 
 // text writes a string that ends with NUL within a field of n bytes.
@@ -326,7 +330,7 @@ func (w *Writer) End() {
 		return
 	}
 	w.ended = true
-	w.put32(HdrState, StateEnded)
+	w.put32(layout.HdrState, layout.StateEnded)
 	w.m.end()
 	w.claims.release(slices.Collect(maps.Keys(w.mine))...)
 	w.claims.close()

@@ -1,6 +1,6 @@
 //go:build linux
 
-package ddsseg_test
+package reader_test
 
 import (
 	"encoding/binary"
@@ -9,13 +9,15 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg"
-	"github.com/pcp-rtime/rtime/internal/ddsseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
 // quiet asks the reader, and wants an answer.
-func quiet(t *testing.T, r *ddsseg.Reader, want bool, when string) {
+func quiet(t *testing.T, r *reader.Reader, want bool, when string) {
 	t.Helper()
 	var got bool
 	if err := r.Guard(func() { got = r.Quiet() }); got != want || err != nil {
@@ -33,7 +35,7 @@ func TestQuiet(t *testing.T) {
 	quiet(t, r, false, "before minor version 1")
 
 	s = sample(t, 0)
-	binary.NativeEndian.PutUint16(s.B[ddsseg.HdrMinor:], 1)
+	binary.NativeEndian.PutUint16(s.B[layout.HdrMinor:], 1)
 	s.Add(0, 2, "DDS/IBM/Test/a", "")
 	r = open(t, s.Publish(t.TempDir(), -1))
 	quiet(t, r, false, "before the first scan")
@@ -52,7 +54,7 @@ func TestQuiet(t *testing.T) {
 	quiet(t, r, false, "in the middle of a scan")
 	scan(t, r, w)
 	quiet(t, r, true, "at its end")
-	s.Put32(ddsseg.HdrUpdates, 1)
+	s.Put32(layout.HdrUpdates, 1)
 	quiet(t, r, false, "after an update")
 }
 
@@ -87,9 +89,9 @@ func TestUpdatesTold(t *testing.T) {
 // was quiet afterwards, though the room of a context that is gone is another's at once.
 func TestPeek(t *testing.T) {
 	dir := supplyDir(t)
-	stats := []ddsseg.StatDecl{{Name: "a", Type: ddsseg.ULong, DataType: ddsseg.ULong, Size: 8}}
-	decls := []ddsseg.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/I", Template: true, Stats: stats, DataLen: 8}}
-	w, err := ddsseg.CreateWriter(dir, "busy", decls, nil, nil)
+	stats := []writer.StatDecl{{Name: "a", Type: layout.ULong, DataType: layout.ULong, Size: 8}}
+	decls := []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/I", Template: true, Stats: stats, DataLen: 8}}
+	w, err := writer.Create(dir, "busy", decls, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func TestPeek(t *testing.T) {
 	go func() {
 		defer wg.Done()
 		for n := uint64(0); !stop.Load(); n++ {
-			slot, err := w.Add(1, ddsseg.ContextDecl{Path: fmt.Sprintf("DDS/v/i%d", n%9+1)})
+			slot, err := w.Add(1, writer.ContextDecl{Path: fmt.Sprintf("DDS/v/i%d", n%9+1)})
 			if err != nil {
 				t.Error(err)
 				return

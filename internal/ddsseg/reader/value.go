@@ -1,11 +1,13 @@
 //go:build linux
 
-package ddsseg
+package reader
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
 // Op says how a value is read. All but OpText give 64 bits.
@@ -40,7 +42,7 @@ type Field struct {
 // Signed reports whether the value is a signed integer, where it is one.
 func (s *Stat) Signed() bool {
 	switch s.Type {
-	case Long, Int, Short, Timeval:
+	case layout.Long, layout.Int, layout.Short, layout.Timeval:
 		return true
 	}
 	return false
@@ -53,7 +55,7 @@ func (s *Stat) Field() Field { return Field{s.Offset, s.op()} }
 
 func (s *Stat) op() Op {
 	switch s.Type {
-	case Float, Double:
+	case layout.Float, layout.Double:
 		switch s.Size {
 		case 4:
 			return OpFloat
@@ -61,7 +63,7 @@ func (s *Stat) op() Op {
 			return OpDouble
 		}
 		return OpNone
-	case Timeval:
+	case layout.Timeval:
 		switch s.Size {
 		case 8:
 			return OpTime32
@@ -69,7 +71,7 @@ func (s *Stat) op() Op {
 			return OpTime64
 		}
 		return OpNone
-	case Char:
+	case layout.Char:
 		if s.Size > 1 && s.Size <= MaxText {
 			return OpText
 		}
@@ -90,7 +92,7 @@ func (s *Stat) integer() Op {
 		unsigned, signed = Op64, Op64
 	}
 	switch {
-	case s.Type == Char && s.Size > 1:
+	case s.Type == layout.Char && s.Size > 1:
 		return OpNone
 	case s.Signed():
 		return signed
@@ -154,7 +156,7 @@ func (r *Reader) ReadTexts(a *Place, fields []Field, out []uint64, texts []Chars
 		if !a.ours(r) {
 			return false
 		}
-		before, _ := r.m.Load32(a.record + CtxUpdate)
+		before, _ := r.m.Load32(a.record + layout.CtxUpdate)
 		if before&1 != 0 {
 			continue
 		}
@@ -162,7 +164,7 @@ func (r *Reader) ReadTexts(a *Place, fields []Field, out []uint64, texts []Chars
 		for i := range texts {
 			whole = r.m.CopyWords(texts[i].To, a.data+uint64(texts[i].Off)) && whole
 		}
-		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
+		if after, _ := r.m.Load32(a.record + layout.CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}
 	}
@@ -191,7 +193,7 @@ func (a *Place) ours(r *Reader) bool {
 	if a.use == fixedUse {
 		return true
 	}
-	now, ok := r.m.Load32(a.record + SlotSeq)
+	now, ok := r.m.Load32(a.record + layout.SlotSeq)
 	return ok && now == a.use
 }
 
@@ -299,12 +301,12 @@ func (r *Reader) text(a *Place, s *Stat, b []byte) bool {
 		if !a.ours(r) {
 			return false
 		}
-		before, _ := r.m.Load32(a.record + CtxUpdate)
+		before, _ := r.m.Load32(a.record + layout.CtxUpdate)
 		if before&1 != 0 {
 			continue
 		}
 		whole := r.m.CopyWords(b, a.data+uint64(s.Offset))
-		if after, _ := r.m.Load32(a.record + CtxUpdate); after == before && whole {
+		if after, _ := r.m.Load32(a.record + layout.CtxUpdate); after == before && whole {
 			return a.ours(r)
 		}
 	}

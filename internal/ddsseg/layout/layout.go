@@ -1,12 +1,13 @@
-// Package ddsseg is the layout of the shared memory in which a dynamic data supplier
-// keeps its contexts and statistics, with the writing and the reading of it. libSpmi
-// writes the same layout in C; layout.txt holds both to it.
+// Package layout says where everything lies in the shared memory in which a dynamic data
+// supplier keeps its contexts and statistics. Package writer writes it, for programs, and
+// package reader reads it, for the agent. libSpmi writes the same layout in C; layout.txt
+// holds both to it.
 //
 // A supplier has one file in the segment directory. It holds, in the machine's byte
 // order: a header, tables of statistics and of contexts that do not change once the
 // file is published, data areas, and slots for contexts that come and go. The file
 // grows and never shrinks. Whatever a reader finds in it was written by a stranger.
-package ddsseg
+package layout
 
 // Directory and file names. A supplier fills a file under the first pattern and then
 // renames it to the second: "UID-PID-RANDOM" and the suffix.
