@@ -138,20 +138,30 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestParseInstalled reads every name space that the installed PCP ships.
+// TestParseInstalled reads every name space of an agent on this machine: those that
+// PCP ships take their symbols from stdpmid, those that were added from domain.h.
 func TestParseInstalled(t *testing.T) {
 	files, _ := filepath.Glob("/usr/lib/pcp/pmdas/*/pmns")
 	if len(files) < 10 {
 		t.Fatal("no name spaces below /usr/lib/pcp/pmdas: is PCP installed?")
 	}
-	std := os.DirFS("/var/lib/pcp/pmns")
-	opts := ParseOptions{Fragment: true, Include: func(name string, _ bool) (io.ReadCloser, error) { return std.Open(name) }}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := Parse(io.MultiReader(strings.NewReader("#include <stdpmid>\n"), bytes.NewReader(text)), file, opts)
+		head := "#include <stdpmid>\n"
+		domain := filepath.Join(filepath.Dir(file), "domain.h")
+		if _, err := os.Stat(domain); err == nil {
+			head += "#include \"domain.h\"\n"
+		}
+		opts := ParseOptions{Fragment: true, Include: func(name string, system bool) (io.ReadCloser, error) {
+			if system {
+				return os.Open(filepath.Join("/var/lib/pcp/pmns", name))
+			}
+			return os.Open(domain)
+		}}
+		tree, err := Parse(io.MultiReader(strings.NewReader(head), bytes.NewReader(text)), file, opts)
 		if err != nil {
 			t.Error(err)
 		} else if tree.Len() == 0 {

@@ -95,9 +95,19 @@ func save(t *testing.T, dir, name string, write func(*bytes.Buffer) error) {
 
 // TestPCPReadsWhatWeWrite checks the pair of files that an agent ships in the way
 // that Install does: the root file on its own, then pmns into the machine's names,
-// here a copy of them, next to another agent below the same node, and out again.
+// here a copy of them, next to another agent below the same node, and out again. No
+// agent has the names used here, so that it does not matter which are installed.
 func TestPCPReadsWhatWeWrite(t *testing.T) {
-	tree, dir := sample(t), t.TempDir()
+	tree, dir := new(Tree), t.TempDir()
+	leaves, err := sample(t).Traverse("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range leaves {
+		if err := tree.Add("written."+l.Name, l.PMID); err != nil {
+			t.Fatal(err)
+		}
+	}
 	all, err := os.ReadFile("/var/lib/pcp/pmns/root")
 	if err != nil {
 		t.Fatal(err)
@@ -105,9 +115,9 @@ func TestPCPReadsWhatWeWrite(t *testing.T) {
 	save(t, dir, "machine", func(b *bytes.Buffer) error { _, err := b.Write(all); return err })
 	before := tool(t, dir, "pminfo", "-n", "machine", "-m")
 	tops := []WriteOptions{
-		rtlan,
-		{Top: "rtime.dds", Symbol: "DDS", Domain: 402},
-		{Top: "dds", Symbol: "DDS", Domain: 402},
+		{Top: "written.rtime.lan", Symbol: "RTLAN", Domain: 400},
+		{Top: "written.rtime.dds", Symbol: "DDS", Domain: 402},
+		{Top: "written.dds", Symbol: "DDS", Domain: 402},
 	}
 	for _, o := range tops {
 		save(t, dir, "pmns", func(b *bytes.Buffer) error { return Write(b, tree, o) })
@@ -145,7 +155,7 @@ func checkMachine(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, top := range []string{"kernel", "pmcd", "rtime"} {
+	for _, top := range []string{"kernel", "pmcd", "written"} {
 		if ours, theirs := leavesBelow(t, tree, top), listing(t, dir, "machine", top); ours != theirs {
 			t.Errorf("%s: we read\n%s\nPCP reads\n%s", top, ours, theirs)
 		}
