@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/version"
 )
 
 // command runs a program in a directory and returns what it prints; what it complains
@@ -55,7 +57,7 @@ const (
 func (b *bench) library(variant, flags string) error {
 	build := filepath.Join(b.dir, variant)
 	_, err := command("libarm", nil, "make", "-s", "BUILD="+build, "CFLAGS=-O2 -g -Wno-error "+flags,
-		filepath.Join(build, "libarm.so.2.0.0"))
+		filepath.Join(build, "libarm.so.2."+version.String()))
 	return err
 }
 
