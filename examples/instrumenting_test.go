@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg"
 )
 
-// The snippets of docs/instrumenting.md.
+// The snippets of docs/measuring-transactions.md.
 
 func accounts() (app *arm.Application, lastCheck func(ctx context.Context, account string) error) {
 	app = arm.NewApplication("Checking Account Query")

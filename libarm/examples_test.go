@@ -46,9 +46,9 @@ func TestSampleCompiles(t *testing.T) {
 	}
 }
 
-// TestGuideCompiles: the C code of docs/instrumenting.md, each piece for itself.
+// TestGuideCompiles: the C code of docs/measuring-transactions.md, each piece for itself.
 func TestGuideCompiles(t *testing.T) {
-	text, err := os.ReadFile("../docs/instrumenting.md")
+	text, err := os.ReadFile("../docs/measuring-transactions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
