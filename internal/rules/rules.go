@@ -53,7 +53,7 @@ var table = []rule{
 		Why: "modules of their own carry OpenTelemetry and Prometheus, so that nobody else does"},
 	{Who: []string{"internal/ids"}, Only: []string{"std"}, Why: "numbers for names know no PCP"},
 	{Who: []string{"internal/version"}, Only: []string{"std"}, Why: "the version is below everything"},
-	{Who: []string{"internal/keyword"}, Only: []string{"std"}, Why: "reading a configuration file knows no agent"},
+	{Who: []string{"pmdas/internal/kit/keyword"}, Only: []string{"std"}, Why: "reading a configuration file knows no agent"},
 	{Who: []string{"..."}, Spare: []string{"pmdas/lan/...", "test/..."}, Direct: true, Tests: true,
 		Not: []string{"golang.org/x/net/...", "github.com/prometheus-community/pro-bing/..."},
 		Why: "only the probing agent sends packets of its own"},

@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/segdir"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/conf"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // setup reads the configuration and, while the agent is still root, makes the directory

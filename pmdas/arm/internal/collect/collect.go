@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // Options are what a Collector is made with.

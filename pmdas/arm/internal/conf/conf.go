@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/pcp-rtime/rtime/internal/keyword"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 )
 
 // Limits of the values that can also be stored while the agent runs.

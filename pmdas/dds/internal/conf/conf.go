@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/keyword"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 )
 
 // Config is what the configuration file can say.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/keyword"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 )
 
 func TestParse(t *testing.T) {
