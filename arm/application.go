@@ -4,7 +4,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // Application is a program, or a part of one, whose transactions are measured. All
@@ -19,7 +20,7 @@ type Application struct {
 
 	mu     sync.Mutex // guards what follows
 	count  int        // of trans
-	writer *armseg.Writer
+	writer *writer.Writer
 	id     uint32
 	full   error // no room for the name
 	closed bool
@@ -46,7 +47,7 @@ func NewApplication(name string, opts ...Option) *Application {
 		opt(&o)
 	}
 	a := &Application{name: name, user: o.user}
-	key, ok := armseg.Key(name)
+	key, ok := layout.Key(name)
 	switch {
 	case !ok || !text(o.user):
 		a.err = ErrName
@@ -70,12 +71,12 @@ func text(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= armseg.NameMax
+	return len(s) <= layout.NameMax
 }
 
 // attached is called when there is a writer, with the library's lock. It reports whether
 // it need not be called again: there was room for all names that there ever can be.
-func (a *Application) attached(w *armseg.Writer) (ok bool) {
+func (a *Application) attached(w *writer.Writer) (ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -126,7 +127,7 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 	if old, ok := a.trans.Load(t.name); ok {
 		return old.(*Transaction), true
 	}
-	if a.count == armseg.TranMax {
+	if a.count == layout.TranMax {
 		// A program that makes up names is not to be filled up with them.
 		t.full.Store(&full)
 		return t, true

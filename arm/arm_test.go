@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 var ctx = context.Background()
@@ -261,7 +261,7 @@ func TestStatusOf(t *testing.T) {
 func TestMadeUpNames(t *testing.T) {
 	app := arm.NewApplication("app", arm.Dir("/nonexistent"))
 	t.Cleanup(func() { app.Close() })
-	for i := range armseg.TranMax {
+	for i := range layout.TranMax {
 		if tr := app.Transaction(fmt.Sprint(i)); errors.Is(tr.Err(), arm.ErrFull) {
 			t.Fatalf("the %d. name: %v", i, tr.Err())
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // ErrCorrelator says that bytes or a text are no correlator.
@@ -24,7 +24,7 @@ func CorrelatorFromBytes(b []byte) (Correlator, error) {
 		return Correlator{}, ErrCorrelator
 	}
 	n := int(binary.BigEndian.Uint16(b))
-	if n < 4 || n > len(b) || n > armseg.CorrelatorMax {
+	if n < 4 || n > len(b) || n > layout.CorrelatorMax {
 		return Correlator{}, ErrCorrelator
 	}
 	return Correlator{string(b[:n])}, nil
@@ -37,8 +37,8 @@ func CorrelatorFromTraceparent(s string) (Correlator, error) {
 	if !ok {
 		return Correlator{}, ErrCorrelator
 	}
-	c := armseg.Correlator{AddrFormat: armseg.AddrTraceContext, Vendor: armseg.Vendor, Version: armseg.AgentVersion, Address: context[:]}
-	var space [armseg.CorrelatorMax]byte
+	c := layout.Correlator{AddrFormat: layout.AddrTraceContext, Vendor: layout.Vendor, Version: layout.AgentVersion, Address: context[:]}
+	var space [layout.CorrelatorMax]byte
 	return Correlator{string(c.Append(space[:0]))}, nil
 }
 
@@ -85,14 +85,14 @@ func (c Correlator) Bytes() []byte { return []byte(c.s) }
 
 // Traced reports whether the correlator asks that what it causes be traced.
 func (c Correlator) Traced() bool {
-	p, ok := armseg.ParseCorrelator([]byte(c.s))
-	return ok && p.Flags&(armseg.FlagAgentTrace|armseg.FlagUserTrace) != 0
+	p, ok := layout.ParseCorrelator([]byte(c.s))
+	return ok && p.Flags&(layout.FlagAgentTrace|layout.FlagUserTrace) != 0
 }
 
 // Traceparent returns the value of a traceparent header. ok is false for a correlator
 // that carries no trace context.
 func (c Correlator) Traceparent() (header string, ok bool) {
-	p, ok := armseg.ParseCorrelator([]byte(c.s))
+	p, ok := layout.ParseCorrelator([]byte(c.s))
 	if !ok || !p.TraceContext() {
 		return "", false
 	}

@@ -3,7 +3,7 @@ package arm
 import (
 	"errors"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // Errors to match with errors.Is: why an application or a transaction is not measured.
@@ -18,5 +18,5 @@ var (
 	// seven numbers, two texts of 32 bytes, one twice, or a name of more than 43 bytes.
 	ErrMetric = errors.New("arm: not a set of metrics")
 	// ErrFull says that the user has 1,024 applications or 65,536 transactions.
-	ErrFull = armseg.ErrFull
+	ErrFull = writer.ErrFull
 )

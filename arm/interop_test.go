@@ -13,7 +13,8 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // TestShared: programs in Go and in C that name the same things have the same numbers,
@@ -36,7 +37,7 @@ func TestShared(t *testing.T) {
 			}
 			inC := func(parent string) []string {
 				cmd := exec.Command(program, parent, traceparent)
-				cmd.Env = append(os.Environ(), armseg.DirEnv+"="+dir)
+				cmd.Env = append(os.Environ(), layout.DirEnv+"="+dir)
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -91,11 +92,11 @@ func pairsIn(t *testing.T, dir string) map[string]uint64 {
 	t.Helper()
 	all := map[string]uint64{}
 	for _, path := range procFiles(t, dir) {
-		r, err := armseg.OpenProc(path, uint32(os.Geteuid()), armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 10})
+		r, err := reader.OpenProc(path, uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = r.Pairs(func(_ int, k *armseg.PairKey, a armseg.PairTotals) {
+		err = r.Pairs(func(_ int, k *reader.PairKey, a reader.PairTotals) {
 			all[fmt.Sprint(k.Class, " > ", k.Tran)] += a.Count
 		})
 		if err != nil {

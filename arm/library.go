@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // How long to wait before a directory that could not be written is tried again. Each
@@ -20,7 +21,7 @@ type library struct {
 	dir string
 
 	mu     sync.Mutex // guards what follows; never taken in Start or Stop
-	writer *armseg.Writer
+	writer *writer.Writer
 	err    error // why there is none
 	open   map[*Application]struct{}
 	wait   time.Duration
@@ -47,10 +48,10 @@ func libraryOf(dir string) *library {
 // defaultDir is where segments lie. A program with more rights than its caller does not
 // listen to the caller's environment.
 func defaultDir() string {
-	if dir := os.Getenv(armseg.DirEnv); dir != "" && !armseg.Privileged() {
+	if dir := os.Getenv(layout.DirEnv); dir != "" && !writer.Privileged() {
 		return dir
 	}
-	return armseg.DefaultDir
+	return layout.DefaultDir
 }
 
 // disabled reports whether the environment asks for no measurement.
@@ -82,7 +83,7 @@ func (l *library) remove(a *Application) {
 // holds l.mu.
 func (l *library) attach() {
 	if l.writer == nil {
-		l.writer, l.err = armseg.Attach(l.dir)
+		l.writer, l.err = writer.Attach(l.dir)
 	}
 	if l.writer == nil {
 		l.schedule()

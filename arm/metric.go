@@ -1,36 +1,39 @@
 package arm
 
-import "github.com/pcp-rtime/rtime/internal/armseg"
+import (
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
+)
 
 // Metric is what a program measures besides time: one of Counter, CounterRatio, Gauge,
 // GaugeRatio, NumericID and String. A metric is declared on transactions with Metrics,
 // on as many as one likes, and its values are given to Start, Update and Stop. Its name
 // has up to 43 bytes.
-type Metric interface{ metric() *armseg.Metric }
+type Metric interface{ metric() *writer.Metric }
 
 // Value is a value of a metric, as the metric's method Value makes it.
-type Value = armseg.Value
+type Value = writer.Value
 
-type base struct{ m *armseg.Metric }
+type base struct{ m *writer.Metric }
 
-func (b base) metric() *armseg.Metric { return b.m }
+func (b base) metric() *writer.Metric { return b.m }
 
-func of(kind uint32, name string) base { return base{&armseg.Metric{Type: kind, Name: name}} }
+func of(kind uint32, name string) base { return base{&writer.Metric{Type: kind, Name: name}} }
 
 // Counter only goes up while a transaction runs, such as the bytes that were sent: what
 // counts is by how much, from the value given to Start on.
 type Counter struct{ base }
 
 // NewCounter declares a counter of 64 bits.
-func NewCounter(name string) Counter { return Counter{of(armseg.TypeCounter64, name)} }
+func NewCounter(name string) Counter { return Counter{of(layout.TypeCounter64, name)} }
 
 // NewCounter32 declares a counter of which 32 bits count.
-func NewCounter32(name string) Counter { return Counter{of(armseg.TypeCounter32, name)} }
+func NewCounter32(name string) Counter { return Counter{of(layout.TypeCounter32, name)} }
 
 // Value is where the counter stands.
 func (c Counter) Value(v uint64) Value {
-	if c.m != nil && c.m.Type == armseg.TypeCounter32 {
-		return Value{Metric: c.m, Field: armseg.Divided(uint32(v), 0)}
+	if c.m != nil && c.m.Type == layout.TypeCounter32 {
+		return Value{Metric: c.m, Field: writer.Divided(uint32(v), 0)}
 	}
 	return Value{Metric: c.m, Field: v}
 }
@@ -40,27 +43,27 @@ type CounterRatio struct{ base }
 
 // NewCounterRatio declares a counter with divisor.
 func NewCounterRatio(name string) CounterRatio {
-	return CounterRatio{of(armseg.TypeCntrDivr32, name)}
+	return CounterRatio{of(layout.TypeCntrDivr32, name)}
 }
 
 // Value is where the counter stands: v divided by divisor, which is not 0.
 func (c CounterRatio) Value(v, divisor uint32) Value {
-	return Value{Metric: c.m, Field: armseg.Divided(v, divisor)}
+	return Value{Metric: c.m, Field: writer.Divided(v, divisor)}
 }
 
 // Gauge goes up and down, such as the length of a queue: it has a mean and no sum.
 type Gauge struct{ base }
 
 // NewGauge declares a gauge of 64 bits.
-func NewGauge(name string) Gauge { return Gauge{of(armseg.TypeGauge64, name)} }
+func NewGauge(name string) Gauge { return Gauge{of(layout.TypeGauge64, name)} }
 
 // NewGauge32 declares a gauge of which 32 bits count.
-func NewGauge32(name string) Gauge { return Gauge{of(armseg.TypeGauge32, name)} }
+func NewGauge32(name string) Gauge { return Gauge{of(layout.TypeGauge32, name)} }
 
 // Value is the gauge's value now.
 func (g Gauge) Value(v int64) Value {
-	if g.m != nil && g.m.Type == armseg.TypeGauge32 {
-		return Value{Metric: g.m, Field: armseg.Divided(uint32(v), 0)}
+	if g.m != nil && g.m.Type == layout.TypeGauge32 {
+		return Value{Metric: g.m, Field: writer.Divided(uint32(v), 0)}
 	}
 	return Value{Metric: g.m, Field: uint64(v)}
 }
@@ -69,26 +72,26 @@ func (g Gauge) Value(v int64) Value {
 type GaugeRatio struct{ base }
 
 // NewGaugeRatio declares a gauge with divisor.
-func NewGaugeRatio(name string) GaugeRatio { return GaugeRatio{of(armseg.TypeGaugeDivr32, name)} }
+func NewGaugeRatio(name string) GaugeRatio { return GaugeRatio{of(layout.TypeGaugeDivr32, name)} }
 
 // Value is the gauge's value now: v divided by divisor, which is not 0.
 func (g GaugeRatio) Value(v int32, divisor uint32) Value {
-	return Value{Metric: g.m, Field: armseg.Divided(uint32(v), divisor)}
+	return Value{Metric: g.m, Field: writer.Divided(uint32(v), divisor)}
 }
 
 // NumericID is a number that is a name, such as an error's: its latest value is kept.
 type NumericID struct{ base }
 
 // NewNumericID declares an identifier of 64 bits.
-func NewNumericID(name string) NumericID { return NumericID{of(armseg.TypeNumericID64, name)} }
+func NewNumericID(name string) NumericID { return NumericID{of(layout.TypeNumericID64, name)} }
 
 // NewNumericID32 declares an identifier of 32 bits.
-func NewNumericID32(name string) NumericID { return NumericID{of(armseg.TypeNumericID32, name)} }
+func NewNumericID32(name string) NumericID { return NumericID{of(layout.TypeNumericID32, name)} }
 
 // Value is the identifier.
 func (n NumericID) Value(v uint64) Value {
-	if n.m != nil && n.m.Type == armseg.TypeNumericID32 {
-		return Value{Metric: n.m, Field: armseg.Divided(uint32(v), 0)}
+	if n.m != nil && n.m.Type == layout.TypeNumericID32 {
+		return Value{Metric: n.m, Field: writer.Divided(uint32(v), 0)}
 	}
 	return Value{Metric: n.m, Field: v}
 }
@@ -97,15 +100,15 @@ func (n NumericID) Value(v uint64) Value {
 type String struct{ base }
 
 // NewString declares a text of up to 32 bytes. A transaction has one at most.
-func NewString(name string) String { return String{of(armseg.TypeString32, name)} }
+func NewString(name string) String { return String{of(layout.TypeString32, name)} }
 
 // NewString8 declares a text of up to 8 bytes.
-func NewString8(name string) String { return String{of(armseg.TypeString8, name)} }
+func NewString8(name string) String { return String{of(layout.TypeString8, name)} }
 
 // Value is the text, without blanks at its end. What is too long is cut.
 func (s String) Value(text string) Value {
-	if s.m != nil && s.m.Type == armseg.TypeString8 {
-		return Value{Metric: s.m, Field: armseg.Text8(text)}
+	if s.m != nil && s.m.Type == layout.TypeString8 {
+		return Value{Metric: s.m, Field: writer.Text8(text)}
 	}
 	return Value{Metric: s.m, Text: text}
 }
@@ -121,10 +124,10 @@ func Metrics(metrics ...Metric) TransactionOption {
 	}
 }
 
-func checkMetrics(metrics []*armseg.Metric) error {
+func checkMetrics(metrics []*writer.Metric) error {
 	fields, texts := 0, 0
 	for i, m := range metrics {
-		if m == nil || len(m.Name) > armseg.DescLen-armseg.DescName-1 || !text(m.Name) {
+		if m == nil || len(m.Name) > layout.DescLen-layout.DescName-1 || !text(m.Name) {
 			return ErrMetric
 		}
 		for _, other := range metrics[:i] {
@@ -132,13 +135,13 @@ func checkMetrics(metrics []*armseg.Metric) error {
 				return ErrMetric
 			}
 		}
-		if m.Type == armseg.TypeString32 {
+		if m.Type == layout.TypeString32 {
 			texts++
 		} else {
 			fields++
 		}
 	}
-	if fields > armseg.Metrics || texts > 1 {
+	if fields > layout.Metrics || texts > 1 {
 		return ErrMetric
 	}
 	return nil

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // TestKilled: a process that is killed at any point has counted what it was through with,
@@ -59,15 +60,15 @@ func TestAlive(t *testing.T) {
 	if len(paths) != 1 {
 		t.Fatal(paths)
 	}
-	r, err := armseg.OpenProc(paths[0], uint32(os.Geteuid()), armseg.ProcLimits{Bytes: 1 << 30, Cells: 100})
+	r, err := reader.OpenProc(paths[0], uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if int(r.PID) != p.cmd.Process.Pid || r.Start == 0 || r.PIDNS == 0 || r.Language != armseg.LanguageGo || r.Name != "arm.test" {
+	if int(r.PID) != p.cmd.Process.Pid || r.Start == 0 || r.PIDNS == 0 || r.Language != layout.LanguageGo || r.Name != "arm.test" {
 		t.Errorf("%+v", r.ProcInfo)
 	}
-	for _, path := range append(paths, filepath.Join(dir, "0"+armseg.NamesSuffix)) {
+	for _, path := range append(paths, filepath.Join(dir, "0"+layout.NamesSuffix)) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != 0o660 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
@@ -89,7 +90,7 @@ func TestUsers(t *testing.T) {
 	if said := start(t, nil, "user", dir).said(t); said != "<nil>" {
 		t.Fatal(said)
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "*"+armseg.NamesSuffix))
+	names, err := filepath.Glob(filepath.Join(dir, "*"+layout.NamesSuffix))
 	if err != nil || len(names) != 2 || len(procFiles(t, dir)) != 2 {
 		t.Error(names, procFiles(t, dir), err)
 	}
@@ -111,7 +112,7 @@ func TestFileSizeLimit(t *testing.T) {
 // just these letters, ends all measurement.
 func TestEnvironment(t *testing.T) {
 	dir := segments(t)
-	env := func(more ...string) []string { return append(more, armseg.DirEnv+"="+dir) }
+	env := func(more ...string) []string { return append(more, layout.DirEnv+"="+dir) }
 	for value, want := range map[string]string{
 		"INVOKE_ARM=false": arm.ErrDisabled.Error() + " false",
 		"INVOKE_ARM=":      "<nil> true", "INVOKE_ARM=False": "<nil> true", "INVOKE_ARMPREV=false": "<nil> true",

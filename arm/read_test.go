@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // counts is what all processes have counted of a transaction.
@@ -44,7 +44,7 @@ func readFile(t testing.TB, path string) image {
 
 func procFiles(t testing.TB, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,16 +57,16 @@ func read(t testing.TB, dir string, tran uint32) counts {
 	all := counts{min: 1<<64 - 1}
 	for _, path := range procFiles(t, dir) {
 		f := readFile(t, path)
-		for i := range f.u32(armseg.ProcBlockNext) {
-			if off := f.u32(f.u64(armseg.ProcBlocksOff) + 4*uint64(i)); off != 0 {
+		for i := range f.u32(layout.ProcBlockNext) {
+			if off := f.u32(f.u64(layout.ProcBlocksOff) + 4*uint64(i)); off != 0 {
 				all.block(f, uint64(off)*64, tran)
 			}
 		}
-		for i := range f.u32(armseg.ProcChunkNext) {
-			off := uint64(f.u32(f.u64(armseg.ProcChunksOff)+4*uint64(i))) * 64
-			for s := range uint64(armseg.SlotsPerChunk) {
-				state := f.u64(off + armseg.ChunkSlots + s*armseg.SlotLen)
-				if state&7 == armseg.SlotActive && uint32(state>>32) == tran {
+		for i := range f.u32(layout.ProcChunkNext) {
+			off := uint64(f.u32(f.u64(layout.ProcChunksOff)+4*uint64(i))) * 64
+			for s := range uint64(layout.SlotsPerChunk) {
+				state := f.u64(off + layout.ChunkSlots + s*layout.SlotLen)
+				if state&7 == layout.SlotActive && uint32(state>>32) == tran {
 					all.running++
 				}
 			}
@@ -76,32 +76,32 @@ func read(t testing.TB, dir string, tran uint32) counts {
 }
 
 func (c *counts) block(f image, off uint64, tran uint32) {
-	page := uint64(f.u32(off+armseg.BlockDir+4*uint64((tran-1)/armseg.PageCells))) * 64
+	page := uint64(f.u32(off+layout.BlockDir+4*uint64((tran-1)/layout.PageCells))) * 64
 	if page == 0 {
 		return
 	}
-	cell := uint64(f.u32(page+4*uint64((tran-1)%armseg.PageCells))) * 64
+	cell := uint64(f.u32(page+4*uint64((tran-1)%layout.PageCells))) * 64
 	if cell == 0 {
 		return
 	}
-	for i := range uint64(armseg.HistLen) {
-		c.good += f.u64(cell + armseg.CellHist + 8*i)
+	for i := range uint64(layout.HistLen) {
+		c.good += f.u64(cell + layout.CellHist + 8*i)
 	}
 	for off, to := range map[uint64]*uint64{
-		armseg.CellSum: &c.sum, armseg.CellN: &c.n, armseg.CellAborted: &c.aborted, armseg.CellAbortedNS: &c.abortedNS,
-		armseg.CellFailed: &c.failed, armseg.CellFailedNS: &c.failedNS, armseg.CellUpdates: &c.updates, armseg.CellBadData: &c.badData,
+		layout.CellSum: &c.sum, layout.CellN: &c.n, layout.CellAborted: &c.aborted, layout.CellAbortedNS: &c.abortedNS,
+		layout.CellFailed: &c.failed, layout.CellFailedNS: &c.failedNS, layout.CellUpdates: &c.updates, layout.CellBadData: &c.badData,
 	} {
 		*to += f.u64(cell + off)
 	}
-	c.min, c.max = min(c.min, f.u64(cell+armseg.CellMin)), max(c.max, f.u64(cell+armseg.CellMax))
-	if off := f.u64(cell + armseg.CellMetricsOff); off != 0 {
+	c.min, c.max = min(c.min, f.u64(cell+layout.CellMin)), max(c.max, f.u64(cell+layout.CellMax))
+	if off := f.u64(cell + layout.CellMetricsOff); off != 0 {
 		c.metrics = nil
-		for i := range uint64(armseg.Metrics + 1) {
-			m := off + i*armseg.MetricLen
+		for i := range uint64(layout.Metrics + 1) {
+			m := off + i*layout.MetricLen
 			c.metrics = append(c.metrics, metric{
-				kind: f.u32(m + armseg.MetricType), count: f.u64(m + armseg.MetricCount), sum: f.u64(m + armseg.MetricSum),
-				last: f.u64(m + armseg.MetricLast), min: f.u64(m + armseg.MetricMin), max: f.u64(m + armseg.MetricMax),
-				text: string(f[m+armseg.MetricText : m+armseg.MetricText+32]),
+				kind: f.u32(m + layout.MetricType), count: f.u64(m + layout.MetricCount), sum: f.u64(m + layout.MetricSum),
+				last: f.u64(m + layout.MetricLast), min: f.u64(m + layout.MetricMin), max: f.u64(m + layout.MetricMax),
+				text: string(f[m+layout.MetricText : m+layout.MetricText+32]),
 			})
 		}
 	}

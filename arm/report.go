@@ -3,7 +3,7 @@ package arm
 import (
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // Report counts an execution that was timed elsewhere and has just ended: it took d, which
@@ -14,5 +14,5 @@ func (t *Transaction) Report(d time.Duration, s Status) bool {
 		return false
 	}
 	tran := t.tran.Load()
-	return tran != nil && tran.Report(uint64(max(d, 0)), armseg.Status(s))
+	return tran != nil && tran.Report(uint64(max(d, 0)), writer.Status(s))
 }

@@ -1,17 +1,19 @@
 package arm
 
-import "github.com/pcp-rtime/rtime/internal/armseg"
+import (
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
+)
 
 // Running is an execution of a transaction, from Start to Stop. Copies are the same
 // execution. Any goroutine may update and stop it; the zero value is none, and does
 // nothing.
-type Running struct{ r armseg.Running }
+type Running struct{ r writer.Running }
 
 // Stop ends the execution and counts it (arm_stop), with values of the transaction's
 // metrics. It reports whether it did: not if it had ended before, or was never measured,
 // or there is no such status. It allocates nothing.
 func (r Running) Stop(s Status, values ...Value) bool {
-	return s <= Failed && r.r.Stop(armseg.Status(s), values)
+	return s <= Failed && r.r.Stop(writer.Status(s), values)
 }
 
 // Update says that the execution is getting on (arm_update), with values of the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // Status says how an execution of a transaction ended. There are three.
@@ -12,9 +12,9 @@ type Status uint32
 
 // The ways in which a transaction ends, with the numbers of the ARM 2.0 guide.
 const (
-	Good    = Status(armseg.Good)    // as expected
-	Aborted = Status(armseg.Aborted) // given up, for reasons of the system or of who asked
-	Failed  = Status(armseg.Failed)  // an error in the transaction itself
+	Good    = Status(writer.Good)    // as expected
+	Aborted = Status(writer.Aborted) // given up, for reasons of the system or of who asked
+	Failed  = Status(writer.Failed)  // an error in the transaction itself
 )
 
 // StatusOf is Good for no error, Aborted for one of a context that was cancelled or whose

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 // Transaction is a kind of work whose executions are measured. Its methods may be called
 // by several goroutines at once; those of a nil Transaction do nothing.
 type Transaction struct {
-	tran atomic.Pointer[armseg.Tran] // nil while nothing is measured
+	tran atomic.Pointer[writer.Tran] // nil while nothing is measured
 	full atomic.Pointer[error]
 
 	app               *Application
 	name, key, detail string
-	metrics           []*armseg.Metric
+	metrics           []*writer.Metric
 	noMetrics         bool  // those that were declared do not fit together
 	err               error // never to be measured
 }
@@ -32,7 +33,7 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 	for _, opt := range opts {
 		opt(t)
 	}
-	key, ok := armseg.Key(name)
+	key, ok := layout.Key(name)
 	if !ok || !text(t.detail) {
 		t.err = ErrName
 	}
@@ -45,7 +46,7 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 
 // bind is called once there is a writer and the application has its number, which lets
 // the transaction be measured. It reports whether it need not be called again.
-func (t *Transaction) bind(w *armseg.Writer, app uint32) (ok bool) {
+func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
 	if t.err != nil || t.tran.Load() != nil {
 		return true
 	}
@@ -95,13 +96,13 @@ func (t *Transaction) Start(ctx context.Context, values ...Value) Running {
 	if p == nil && len(values) == 0 && !tran.Traced() {
 		return Running{tran.Start()}
 	}
-	var space [armseg.CorrelatorMax]byte
+	var space [layout.CorrelatorMax]byte
 	r, _ := tran.StartWith(begin(p, values), space[:0])
 	return Running{r}
 }
 
-func begin(p *passed, values []Value) armseg.Begin {
-	b := armseg.Begin{Values: values}
+func begin(p *passed, values []Value) writer.Begin {
+	b := writer.Begin{Values: values}
 	if p != nil {
 		b.Parent, b.Trace = p.parent.s, p.trace
 	}
@@ -119,7 +120,7 @@ func (t *Transaction) StartContext(ctx context.Context, values ...Value) (contex
 	if tran == nil {
 		return ctx, Running{}
 	}
-	var space [armseg.CorrelatorMax]byte
+	var space [layout.CorrelatorMax]byte
 	r, own := tran.StartWith(begin(passedBy(ctx), values), space[:0])
 	if len(own) == 0 {
 		return ctx, Running{}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/pcp-rtime/rtime/arm"
 	"github.com/pcp-rtime/rtime/arm/armhttp"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // The snippets of docs/measuring-transactions.md.
@@ -68,7 +69,7 @@ func serve(app *arm.Application, account http.HandlerFunc) (http.Handler, *http.
 // TestInstrumenting runs the snippets and counts what they measured.
 func TestInstrumenting(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv(armseg.DirEnv, dir)
+	t.Setenv(layout.DirEnv, dir)
 	app, lastCheck := accounts()
 	t.Cleanup(func() { app.Close() })
 	if err := app.Err(); err != nil {
@@ -88,16 +89,16 @@ func TestInstrumenting(t *testing.T) {
 	resp.Body.Close()
 	s.Close()
 
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil || len(paths) != 1 {
 		t.Fatal(paths, err)
 	}
-	r, err := armseg.OpenProc(paths[0], uint32(os.Geteuid()), armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 10})
+	r, err := reader.OpenProc(paths[0], uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var good, failed uint64
-	if err := r.Changed(true, 0, func(d *armseg.CellDelta) { good, failed = good+d.Count, failed+d.Failed }); err != nil {
+	if err := r.Changed(true, 0, func(d *reader.CellDelta) { good, failed = good+d.Count, failed+d.Failed }); err != nil {
 		t.Fatal(err)
 	}
 	if good != 6 || failed != 1 {

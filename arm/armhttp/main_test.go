@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // measured is an application and what is read of it.
@@ -30,15 +31,15 @@ func measure(t *testing.T) *measured {
 	return &measured{t, dir, app}
 }
 
-func (m *measured) names() map[uint32]armseg.TranInfo {
+func (m *measured) names() map[uint32]reader.Tran {
 	m.t.Helper()
-	n, err := armseg.OpenNames(filepath.Join(m.dir, fmt.Sprint(os.Geteuid(), armseg.NamesSuffix)), uint32(os.Geteuid()))
+	n, err := reader.OpenNames(filepath.Join(m.dir, fmt.Sprint(os.Geteuid(), layout.NamesSuffix)), uint32(os.Geteuid()))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer n.Close()
-	trans := map[uint32]armseg.TranInfo{}
-	if err := n.Update(func(uint32, *armseg.App) {}, func(id uint32, i *armseg.TranInfo) { trans[id] = *i }); err != nil {
+	trans := map[uint32]reader.Tran{}
+	if err := n.Update(func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { trans[id] = *i }); err != nil {
 		m.t.Fatal(err)
 	}
 	return trans
@@ -48,8 +49,8 @@ func (m *measured) names() map[uint32]armseg.TranInfo {
 func (m *measured) counts() map[string][3]uint64 {
 	m.t.Helper()
 	names, all := m.names(), map[string][3]uint64{}
-	m.proc(func(p *armseg.ProcReader) {
-		err := p.Changed(true, 0, func(d *armseg.CellDelta) {
+	m.proc(func(p *reader.Proc) {
+		err := p.Changed(true, 0, func(d *reader.CellDelta) {
 			key := names[d.Tran].Key
 			was := all[key]
 			all[key] = [3]uint64{was[0] + d.Count, was[1] + d.Failed, was[2] + d.Aborted}
@@ -65,8 +66,8 @@ func (m *measured) counts() map[string][3]uint64 {
 func (m *measured) pairs() map[string]uint64 {
 	m.t.Helper()
 	names, all := m.names(), map[string]uint64{}
-	m.proc(func(p *armseg.ProcReader) {
-		err := p.Pairs(func(_ int, k *armseg.PairKey, a armseg.PairTotals) {
+	m.proc(func(p *reader.Proc) {
+		err := p.Pairs(func(_ int, k *reader.PairKey, a reader.PairTotals) {
 			all[names[k.Class].Key+" > "+names[k.Tran].Key] += a.Count
 		})
 		if err != nil {
@@ -78,13 +79,13 @@ func (m *measured) pairs() map[string]uint64 {
 
 // proc reads the file of this process. It is left open: closing it would drop the lock
 // that says that the process lives.
-func (m *measured) proc(f func(*armseg.ProcReader)) {
+func (m *measured) proc(f func(*reader.Proc)) {
 	m.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(m.dir, "*"+armseg.ProcSuffix))
+	paths, err := filepath.Glob(filepath.Join(m.dir, "*"+layout.ProcSuffix))
 	if err != nil || len(paths) != 1 {
 		m.t.Fatal(paths, err)
 	}
-	p, err := armseg.OpenProc(paths[0], uint32(os.Geteuid()), armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 16})
+	p, err := reader.OpenProc(paths[0], uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 16})
 	if err != nil {
 		m.t.Fatal(err)
 	}

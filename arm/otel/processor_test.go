@@ -19,7 +19,8 @@ import (
 
 	"github.com/pcp-rtime/rtime/arm"
 	armotel "github.com/pcp-rtime/rtime/arm/otel"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // counted is what was counted of a transaction.
@@ -29,25 +30,25 @@ type counted struct{ good, aborted, failed, ns uint64 }
 func counts(t *testing.T, dir string) map[string]counted {
 	t.Helper()
 	uid := uint32(os.Geteuid())
-	n, err := armseg.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+armseg.NamesSuffix), uid)
+	n, err := reader.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+layout.NamesSuffix), uid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
 	names := map[uint32]string{}
-	if err := n.Update(func(uint32, *armseg.App) {}, func(id uint32, i *armseg.TranInfo) { names[id] = i.Key }); err != nil {
+	if err := n.Update(func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { names[id] = i.Key }); err != nil {
 		t.Fatal(err)
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil || len(paths) != 1 {
 		t.Fatal(paths, err)
 	}
-	p, err := armseg.OpenProc(paths[0], uid, armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 16})
+	p, err := reader.OpenProc(paths[0], uid, reader.Limits{Bytes: 1 << 30, Cells: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]counted{}
-	err = p.Changed(true, 0, func(d *armseg.CellDelta) {
+	err = p.Changed(true, 0, func(d *reader.CellDelta) {
 		was := all[names[d.Tran]]
 		all[names[d.Tran]] = counted{was.good + d.Count, was.aborted + d.Aborted, was.failed + d.Failed,
 			was.ns + d.GoodNS + d.AbortedNS + d.FailedNS}

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
@@ -56,27 +57,27 @@ func TestPeek(t *testing.T) {
 func measured(t *testing.T, dir string) []string {
 	t.Helper()
 	uid := uint32(os.Geteuid())
-	n, err := armseg.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+armseg.NamesSuffix), uid)
+	n, err := reader.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+layout.NamesSuffix), uid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil || len(paths) != 1 {
 		t.Fatal(paths, err)
 	}
-	r, err := armseg.OpenProc(paths[0], uid, armseg.ProcLimits{Bytes: 1 << 30, Cells: 1 << 10})
+	r, err := reader.OpenProc(paths[0], uid, reader.Limits{Bytes: 1 << 30, Cells: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	counts := map[uint32]string{}
-	if err := r.Changed(true, 0, func(d *armseg.CellDelta) {
+	if err := r.Changed(true, 0, func(d *reader.CellDelta) {
 		counts[d.Tran] = fmt.Sprintf(" %d good, %d failed", d.Count, d.Failed)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	err = n.Update(func(uint32, *armseg.App) {}, func(id uint32, i *armseg.TranInfo) { all = append(all, i.Key+counts[id]) })
+	err = n.Update(func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { all = append(all, i.Key+counts[id]) })
 	if err != nil {
 		t.Fatal(err)
 	}

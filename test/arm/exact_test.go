@@ -8,14 +8,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
 // segments counts the processes' files by the pid in their names.
 func segments(t *testing.T, p *pcptest.PCP) map[int]int {
 	t.Helper()
-	list, err := filepath.Glob(p.Path("run/arm", "*"+armseg.ProcSuffix))
+	list, err := filepath.Glob(p.Path("run/arm", "*"+layout.ProcSuffix))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 func text(t *testing.T, path string) string {
@@ -93,9 +93,9 @@ func TestShippedDirectory(t *testing.T) {
 		}
 	}
 	want := []string{
-		"d " + filepath.Dir(armseg.DefaultDir) + " 0755 root root -",
-		fmt.Sprintf("d %s %04o @PCP_USER@ @PCP_GROUP@ -", armseg.DefaultDir, armseg.DirMode),
-		fmt.Sprintf("d %s/%s 0755 @PCP_USER@ @PCP_GROUP@ -", armseg.DefaultDir, armseg.PastDir),
+		"d " + filepath.Dir(layout.DefaultDir) + " 0755 root root -",
+		fmt.Sprintf("d %s %04o @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.DirMode),
+		fmt.Sprintf("d %s/%s 0755 @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.PastDir),
 	}
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", lines, want)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
@@ -72,10 +72,10 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: collect.DefaultConfig(), dirPath: os.Getenv(armseg.DirEnv), log: log.Default(),
+	a := &Agent{conf: collect.DefaultConfig(), dirPath: os.Getenv(layout.DirEnv), log: log.Default(),
 		snap: new(collect.Snapshot), traced: make(map[int]bool)}
 	if a.dirPath == "" {
-		a.dirPath = armseg.DefaultDir
+		a.dirPath = layout.DefaultDir
 	}
 	a.open = func(c collect.Config, o collect.Options) (collector, error) { return collect.New(c, o) }
 	a.declareInDoms()

@@ -3,7 +3,7 @@ package agent
 import (
 	"fmt"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -11,10 +11,10 @@ import (
 
 // typeNames are the types of application-defined metrics (ARM 2.0 guide, "Data buffers").
 var typeNames = [...]string{
-	armseg.TypeCounter32: "counter32", armseg.TypeCounter64: "counter64", armseg.TypeCntrDivr32: "counter32/divisor",
-	armseg.TypeGauge32: "gauge32", armseg.TypeGauge64: "gauge64", armseg.TypeGaugeDivr32: "gauge32/divisor",
-	armseg.TypeNumericID32: "id32", armseg.TypeNumericID64: "id64", armseg.TypeString8: "string8",
-	armseg.TypeString32: "string32",
+	layout.TypeCounter32: "counter32", layout.TypeCounter64: "counter64", layout.TypeCntrDivr32: "counter32/divisor",
+	layout.TypeGauge32: "gauge32", layout.TypeGauge64: "gauge64", layout.TypeGaugeDivr32: "gauge32/divisor",
+	layout.TypeNumericID32: "id32", layout.TypeNumericID64: "id64", layout.TypeString8: "string8",
+	layout.TypeString32: "string32",
 }
 
 func typeName(n uint32) string {

@@ -8,7 +8,7 @@ import (
 	"os/user"
 	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/conf"
@@ -57,7 +57,7 @@ func makeDir(path string) error {
 	} else if _, err := os.Stat(path); err == nil {
 		return nil // made for us, or we shall see
 	}
-	return segdir.Make(path, uid, gid, armseg.DirMode)
+	return segdir.Make(path, uid, gid, layout.DirMode)
 }
 
 // pcpUser returns the user that the agent will run as.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
@@ -26,8 +26,8 @@ func TestMakeDir(t *testing.T) {
 	if err := syscall.Stat(dir, &st); err != nil {
 		t.Fatal(err)
 	}
-	if st.Mode&0o7777 != armseg.DirMode || int(st.Uid) != uid || int(st.Gid) != gid {
-		t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", dir, st.Mode&0o7777, st.Uid, st.Gid, armseg.DirMode, uid, gid)
+	if st.Mode&0o7777 != layout.DirMode || int(st.Uid) != uid || int(st.Gid) != gid {
+		t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", dir, st.Mode&0o7777, st.Uid, st.Gid, layout.DirMode, uid, gid)
 	}
 }
 

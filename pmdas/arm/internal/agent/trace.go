@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -90,9 +90,9 @@ func (a *Agent) record(ev *collect.Event) pcp.EventRecord {
 	}
 	kind := "update"
 	switch ev.Kind {
-	case armseg.EventKindStart:
+	case layout.EventKindStart:
 		r.Flags, kind = pcp.EventStart, "start"
-	case armseg.EventKindStop:
+	case layout.EventKindStop:
 		r.Flags, kind = pcp.EventEnd, "stop"
 	}
 	put(paramKind, pcp.Str(kind))
@@ -101,7 +101,7 @@ func (a *Agent) record(ev *collect.Event) pcp.EventRecord {
 	put(paramPID, pcp.Num(ev.PID))
 	put(paramUser, pcp.Str(a.events.user(ev.UID)))
 	text(paramProgram, printable(ev.Program))
-	if ev.Kind == armseg.EventKindStop {
+	if ev.Kind == layout.EventKindStop {
 		put(paramStatus, pcp.Str(statusName(ev.Status)))
 		put(paramDuration, pcp.Num(float64(ev.Duration.Nanoseconds())/1e3))
 	}
@@ -159,17 +159,17 @@ func metricsText(ev *collect.Event) string {
 func metricValue(m collect.EventMetric) string {
 	low, high := uint32(m.Raw), uint32(m.Raw>>32)
 	switch m.Type {
-	case armseg.TypeCounter32, armseg.TypeNumericID32:
+	case layout.TypeCounter32, layout.TypeNumericID32:
 		return fmt.Sprint(low)
-	case armseg.TypeCntrDivr32:
+	case layout.TypeCntrDivr32:
 		return fmt.Sprintf("%d/%d", low, high)
-	case armseg.TypeGauge32:
+	case layout.TypeGauge32:
 		return fmt.Sprint(int32(low))
-	case armseg.TypeGauge64:
+	case layout.TypeGauge64:
 		return fmt.Sprint(int64(m.Raw))
-	case armseg.TypeGaugeDivr32:
+	case layout.TypeGaugeDivr32:
 		return fmt.Sprintf("%d/%d", int32(low), high)
-	case armseg.TypeString8:
+	case layout.TypeString8:
 		text := binary.LittleEndian.AppendUint64(nil, m.Raw)
 		return strconv.Quote(printable(strings.TrimRight(string(text), " \x00")))
 	}

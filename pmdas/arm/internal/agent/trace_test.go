@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -17,15 +17,15 @@ func story() []*collect.Event {
 	at := time.Date(2026, 11, 20, 18, 0, 0, 123456789, time.UTC)
 	base := collect.Event{Name: lastCheck, UID: 0, PID: 4711, Program: "bank\n", Handle: 77}
 	start, update, stop := base, base, base
-	start.Kind, start.Time, start.Parent, start.Own = armseg.EventKindStart, at, []byte{0xab, 1}, []byte{0xcd}
+	start.Kind, start.Time, start.Parent, start.Own = layout.EventKindStart, at, []byte{0xab, 1}, []byte{0xcd}
 	start.Metrics = []collect.EventMetric{
 		{Label: "c32", Type: 1, Raw: 1<<32 | 7}, {Label: "c64", Type: 2, Raw: 1 << 40}, {Label: "cd", Type: 3, Raw: 2<<32 | 7},
 		{Label: "g32", Type: 4, Raw: 0xffff_ffff}, {Label: "g64", Type: 5, Raw: 1<<64 - 2}, {Label: "gd", Type: 6, Raw: 2<<32 | 0xffff_fff9}}
-	update.Kind, update.Time, update.Text = armseg.EventKindUpdate, at.Add(time.Second), "half\tway"
+	update.Kind, update.Time, update.Text = layout.EventKindUpdate, at.Add(time.Second), "half\tway"
 	update.Metrics = []collect.EventMetric{{Label: "id", Type: 7, Raw: 1<<32 | 404}}
 	update.Metrics = append(update.Metrics, collect.EventMetric{Label: "s8", Type: 9, Raw: 0x2020_2020_2020_6261})
 	update.String = "s\x00"
-	stop.Kind, stop.Time, stop.Status, stop.Duration = armseg.EventKindStop, at.Add(2*time.Second), 2, 2*time.Second+500
+	stop.Kind, stop.Time, stop.Status, stop.Duration = layout.EventKindStop, at.Add(2*time.Second), 2, 2*time.Second+500
 	return []*collect.Event{&start, &update, &stop}
 }
 

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestKilledTwice: killed when a process is recorded and its file not yet removed, and
@@ -40,7 +41,7 @@ func TestKilledTwice(t *testing.T) {
 					t.Errorf("%+v", d)
 				}
 			}
-			if left := w.files(armseg.ProcSuffix); len(left) != 0 {
+			if left := w.files(layout.ProcSuffix); len(left) != 0 {
 				t.Errorf("left %v", left)
 			}
 		})
@@ -98,20 +99,20 @@ func TestPastOfSeveral(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	w.start()
-	k := armseg.PairKey{Tran: 2, Vendor: 5, AddrFormat: 9, Class: 1, Address: "\x01\x02"}
+	k := reader.PairKey{Tran: 2, Vendor: 5, AddrFormat: 9, Class: 1, Address: "\x01\x02"}
 	for i := range uint32(3) {
 		p := readertest.NewProc(t, w.dir, n, 100+i)
 		p.Good(0, 1, 1000*uint64(i+1), w.mono)
 		p.Bad(0, 1, true, 5)
 		p.Bad(0, 1, false, 7)
 		c := p.Cell(0, 1)
-		p.Put64(c+armseg.CellUpdates, 2)
-		p.Put64(c+armseg.CellBadData, 3)
+		p.Put64(c+layout.CellUpdates, 2)
+		p.Put64(c+layout.CellBadData, 3)
 		off := p.Pair(0, k)
-		for _, field := range []uint64{armseg.PairCount, armseg.PairSum, armseg.PairAborted, armseg.PairFailed} {
+		for _, field := range []uint64{layout.PairCount, layout.PairSum, layout.PairAborted, layout.PairFailed} {
 			p.Put64(off+field, field)
 		}
-		p.Run(0, 1, armseg.SlotActive, w.mono)
+		p.Run(0, 1, layout.SlotActive, w.mono)
 		p.Die()
 		w.look()
 	}
@@ -149,7 +150,7 @@ func TestTraceNamesAgain(t *testing.T) {
 	n = w.names(8)
 	w.look()
 	for id, want := range []uint32{0, 1} {
-		if got := n.Get32(readertest.TranOff(uint32(id+1)) + armseg.TranTrace); got != want {
+		if got := n.Get32(readertest.TranOff(uint32(id+1)) + layout.TranTrace); got != want {
 			t.Errorf("transaction %d: %d", id+1, got)
 		}
 	}
@@ -161,7 +162,7 @@ func TestOwnerRemovesRunning(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	p := readertest.NewProc(t, w.dir, n, 100)
-	p.Run(0, 1, armseg.SlotActive, w.mono)
+	p.Run(0, 1, layout.SlotActive, w.mono)
 	w.start()
 	w.look()
 	if err := os.Remove(p.Path); err != nil {
@@ -229,13 +230,13 @@ func TestUseOfNewcomer(t *testing.T) {
 	w.c.mono = w.mono
 	p := readertest.NewProc(t, w.dir, n, 100)
 	p.Use(1, 1)
-	before := n.Get64(readertest.AppOff(1) + armseg.AppUse)
+	before := n.Get64(readertest.AppOff(1) + layout.AppUse)
 	names := w.c.order[0].names[0]
 	w.c.lookAtIdle(names)
 	if !names.unused {
 		t.Fatal("lost uses were not looked for")
 	}
-	if use := n.Get64(readertest.AppOff(1) + armseg.AppUse); use != before || uint32(use) == 0 {
+	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != before || uint32(use) == 0 {
 		t.Errorf("use %#x, was %#x", use, before)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // average keeps a weighted average in the order in which transactions ended. The rings
@@ -12,14 +12,14 @@ import (
 // comes before them, with its mean: so of the weight of all that is averaged at most
 // weight^16, 1 % at the default, is not in its proper place.
 type average struct {
-	ended []armseg.Ended
+	ended []layout.Ended
 	n     uint64  // of all since the last look
 	sum   float64 // of their times
 	last  int64   // when the latest ended
 }
 
 // add notes what came to a cell.
-func (a *average) add(n, ns uint64, ended []armseg.Ended) {
+func (a *average) add(n, ns uint64, ended []layout.Ended) {
 	a.n += n
 	a.sum += float64(ns)
 	a.ended = append(a.ended, ended...)
@@ -28,7 +28,7 @@ func (a *average) add(n, ns uint64, ended []armseg.Ended) {
 // settle brings a row's average and latest time up to date.
 func (t *tranRow) settle(weight float64) {
 	a := &t.average
-	slices.SortStableFunc(a.ended, func(x, y armseg.Ended) int {
+	slices.SortStableFunc(a.ended, func(x, y layout.Ended) int {
 		switch {
 		case x.At < y.At:
 			return -1
@@ -53,7 +53,7 @@ func (t *tranRow) settle(weight float64) {
 		t.Last = uint64(max(a.sum, 0) / float64(a.n)) // nothing better is known
 	}
 	*a = average{ended: a.ended[:0], last: a.last}
-	if cap(a.ended) > 4*armseg.RingLen {
+	if cap(a.ended) > 4*layout.RingLen {
 		a.ended = nil
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // BenchmarkLook is what a look costs with 10,000 transactions, none, some or all of which
@@ -25,7 +25,7 @@ func BenchmarkLook(b *testing.B) {
 			for i := range c.procs {
 				p := readertest.NewProc(b, w.dir, n, uint32(i+1))
 				p.Use(app, 1)
-				p.Run(0, 1, armseg.SlotFree, 0)
+				p.Run(0, 1, layout.SlotFree, 0)
 				for j := range c.trans {
 					p.Good(0, uint32(j+1), uint64(j)*100, w.mono)
 				}

@@ -23,7 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
@@ -86,7 +87,7 @@ type Collector struct {
 // process might be killed.
 type host struct {
 	now   func() (mono int64, wall time.Time)
-	alive func(*armseg.ProcInfo) bool
+	alive func(*reader.ProcInfo) bool
 	step  func(name string)
 }
 
@@ -118,10 +119,10 @@ func newCollector(c Config, o Options, h host) (*Collector, error) {
 
 func prepare(c Config, o Options, h host) *Collector {
 	if o.Dir == "" {
-		o.Dir = os.Getenv(armseg.DirEnv)
+		o.Dir = os.Getenv(layout.DirEnv)
 	}
 	if o.Dir == "" {
-		o.Dir = armseg.DefaultDir
+		o.Dir = layout.DefaultDir
 	}
 	if o.Log == nil {
 		o.Log = log.New(io.Discard, "", 0)
@@ -138,7 +139,7 @@ func prepare(c Config, o Options, h host) *Collector {
 	return col
 }
 
-func (c *Collector) pastDir() string { return filepath.Join(c.dir, armseg.PastDir) }
+func (c *Collector) pastDir() string { return filepath.Join(c.dir, layout.PastDir) }
 
 // open reads the record of the past.
 func (c *Collector) open() error {

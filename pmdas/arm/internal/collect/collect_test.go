@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestCounts: what processes count in several blocks adds up, running ones are seen, and
@@ -28,11 +28,11 @@ func TestCounts(t *testing.T) {
 	q.Bad(0, 1, false, 70)
 	q.Bad(0, 1, true, 80)
 	q.Bad(0, 2, true, 90)
-	p.Run(3, 1, armseg.SlotActive, w.mono-5*sec)
-	p.Run(4, 1, armseg.SlotActive, w.mono-9*sec)
-	p.Run(5, 1, armseg.SlotClaimed, w.mono-20*sec)
-	p.Run(70, 1, armseg.SlotStopping, w.mono-20*sec)
-	q.Run(0, 2, armseg.SlotActive, w.mono-1*sec)
+	p.Run(3, 1, layout.SlotActive, w.mono-5*sec)
+	p.Run(4, 1, layout.SlotActive, w.mono-9*sec)
+	p.Run(5, 1, layout.SlotClaimed, w.mono-20*sec)
+	p.Run(70, 1, layout.SlotStopping, w.mono-20*sec)
+	q.Run(0, 2, layout.SlotActive, w.mono-1*sec)
 	for range 3 {
 		w.look()
 	}
@@ -49,8 +49,8 @@ func TestCounts(t *testing.T) {
 	if wd := w.tran("Bank/Withdraw"); wd.Failed != 1 || wd.Active != 1 || wd.Count != 0 || wd.Seen {
 		t.Errorf("%+v", wd)
 	}
-	p.Run(3, 1, armseg.SlotFree, 0)
-	p.Run(4, 1, armseg.SlotFree, 0)
+	p.Run(3, 1, layout.SlotFree, 0)
+	p.Run(4, 1, layout.SlotFree, 0)
 	w.look()
 	if d := w.tran("Bank/Deposit"); d.Active != 0 || d.Oldest != 0 {
 		t.Errorf("still running: %+v", d)
@@ -107,7 +107,7 @@ func TestUses(t *testing.T) {
 	q.Die()
 	check(true, 0, 0) // it was in use as the look began
 	check(false, 0, 0)
-	if use := n.Get64(readertest.AppOff(1) + armseg.AppUse); use != 1<<32 {
+	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != 1<<32 {
 		t.Errorf("use %#x", use)
 	}
 }
@@ -124,8 +124,8 @@ func TestDeath(t *testing.T) {
 	p.Good(1, 1, 3000, w.mono)
 	p.Good(0, 2, 100, w.mono)
 	p.Bad(0, 2, true, 50)
-	p.Run(0, 2, armseg.SlotActive, w.mono)
-	p.Run(1, 2, armseg.SlotStopping, w.mono)
+	p.Run(0, 2, layout.SlotActive, w.mono)
+	p.Run(1, 2, layout.SlotStopping, w.mono)
 	p.Use(1, 1)
 	w.alive[100] = true
 	p.Die()

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // files returns the names in the directory that end so.
@@ -35,7 +35,7 @@ func TestKilledAtEachStep(t *testing.T) {
 				p := readertest.NewProc(t, w.dir, n, 100+pid)
 				p.Good(0, 1, 1000, w.mono)
 				p.Use(1, 1)
-				p.Run(0, 1, armseg.SlotActive, w.mono)
+				p.Run(0, 1, layout.SlotActive, w.mono)
 				if pid > 0 {
 					p.Bad(0, 2, true, 10)
 					p.Die()
@@ -62,10 +62,10 @@ func TestKilledAtEachStep(t *testing.T) {
 					t.Errorf("%+v\n%+v", d, wd)
 				}
 			}
-			if left := w.files(armseg.ProcSuffix); len(left) != 1 {
+			if left := w.files(layout.ProcSuffix); len(left) != 1 {
 				t.Errorf("left: %v", left)
 			}
-			use := uint32(n.Get64(readertest.AppOff(1) + armseg.AppUse))
+			use := uint32(n.Get64(readertest.AppOff(1) + layout.AppUse))
 			// Killed between taking a use and giving it back, there is one too many as
 			// long as another process uses the names.
 			if leak := uint32(w.steps["fold: a use taken"]); use != 1 && (step != "fold: a use taken" || use > 1+leak) {
@@ -93,7 +93,7 @@ func TestLostUse(t *testing.T) {
 	for range 5 {
 		w.look()
 	}
-	if use := n.Get64(readertest.AppOff(1) + armseg.AppUse); use != 1<<32 {
+	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != 1<<32 {
 		t.Errorf("use %#x", use)
 	}
 }
@@ -108,7 +108,7 @@ func TestTornWrite(t *testing.T) {
 	first.Good(0, 1, 50, w.mono)
 	first.Die()
 	w.look()
-	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
 	before, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func randomLife(t *testing.T, r *rand.Rand) {
 			procs[len(procs)-1].Use(1, 1)
 		case k < 5:
 			i := r.IntN(len(procs))
-			procs[i].Run(0, 1, armseg.SlotActive, w.mono)
+			procs[i].Run(0, 1, layout.SlotActive, w.mono)
 			abandoned++
 			procs[i].Die()
 			procs = append(procs[:i], procs[i+1:]...)

@@ -7,7 +7,8 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // maxEvents is how many events of one user one look hands out, but for those of the last
@@ -19,7 +20,7 @@ func (c *Collector) readEvents(p *proc) error {
 	if p.u.events >= maxEvents {
 		return nil
 	}
-	missed, err := p.r.Events(func(e *armseg.EventInfo) {
+	missed, err := p.r.Events(func(e *reader.Event) {
 		t := c.tran(p.n, e.Tran)
 		if t == nil {
 			return
@@ -37,7 +38,7 @@ func (c *Collector) readEvents(p *proc) error {
 	return err
 }
 
-func (c *Collector) event(p *proc, t *tran, e *armseg.EventInfo) *Event {
+func (c *Collector) event(p *proc, t *tran, e *reader.Event) *Event {
 	return &Event{
 		Name: t.row.Name, Tran: t.row.i, Kind: int(e.Kind),
 		Time: c.timeOf(e.Time),
@@ -57,7 +58,7 @@ func (c *Collector) timeOf(mono int64) time.Time {
 }
 
 // eventMetrics returns those that the event's data buffer had.
-func eventMetrics(n *names, e *armseg.EventInfo) (list []EventMetric) {
+func eventMetrics(n *names, e *reader.Event) (list []EventMetric) {
 	given := e.Given
 	if given == 0 {
 		return nil
@@ -80,9 +81,9 @@ func eventMetrics(n *names, e *armseg.EventInfo) (list []EventMetric) {
 func rawOf(typ uint32, b []byte) uint64 {
 	v := binary.NativeEndian.Uint64(b)
 	switch typ {
-	case armseg.TypeCounter64, armseg.TypeGauge64, armseg.TypeNumericID64:
+	case layout.TypeCounter64, layout.TypeGauge64, layout.TypeNumericID64:
 		return v
-	case armseg.TypeString8:
+	case layout.TypeString8:
 		return binary.LittleEndian.Uint64(b)
 	}
 	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {

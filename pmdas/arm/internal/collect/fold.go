@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // Taking over a process that has ended, or whose file is of no more use, goes in steps:
@@ -34,7 +34,7 @@ func (c *Collector) settleProc(p *proc) {
 		}
 		return trans[t.row]
 	}
-	p.r.Totals(func(id uint32, t *armseg.Totals, mets *[MaxMetrics]armseg.MetricTotals) {
+	p.r.Totals(func(id uint32, t *reader.Totals, mets *[MaxMetrics]reader.MetricTotals) {
 		to := of(id)
 		if to == nil {
 			return
@@ -54,7 +54,7 @@ func (c *Collector) settleProc(p *proc) {
 			to.Abandoned += n
 		}
 	}
-	p.r.PairTotals(func(i int, t armseg.PairTotals) {
+	p.r.PairTotals(func(i int, t reader.PairTotals) {
 		if i < len(p.pairs) && p.pairs[i] != nil {
 			e.Pairs = append(e.Pairs, pastPair{Name: p.pairs[i].Name, PairTotals: t})
 		}
@@ -103,7 +103,7 @@ func (c *Collector) fold(p *proc) {
 }
 
 // release gives back what a dead process used.
-func (c *Collector) release(r *armseg.ProcReader, n *names) {
+func (c *Collector) release(r *reader.Proc, n *names) {
 	_ = r.TakeUses(func(app uint32, ahead int32) { // what is cut off uses nothing
 		c.host.step("fold: a use taken")
 		_ = n.r.Release(app, uint32(ahead))
@@ -112,7 +112,7 @@ func (c *Collector) release(r *armseg.ProcReader, n *names) {
 
 // removeFolded removes a file that is in the record of the past already.
 func (c *Collector) removeFolded(f *entry) {
-	r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes})
+	r, err := reader.OpenProc(c.path(f.name), f.uid, reader.Limits{Bytes: c.conf.MaxUserBytes})
 	if err == nil {
 		p := &proc{r: r}
 		if n := c.account(f.uid).find(r.Nonce); n != nil {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestHostileNeighbour damages one process's file in every way while another counts: the
@@ -20,43 +20,43 @@ func TestHostileNeighbour(t *testing.T) {
 		"cut off":           func(p *readertest.Proc) { p.Truncate(1) },
 		"empty":             func(p *readertest.Proc) { p.Truncate(0) },
 		"cut in the middle": func(p *readertest.Proc) { p.Truncate(16 << 10) },
-		"count goes back":   func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+armseg.CellN, 0) },
-		"sum goes back":     func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+armseg.CellSum, 1) },
+		"count goes back":   func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+layout.CellN, 0) },
+		"sum goes back":     func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+layout.CellSum, 1) },
 		"hist goes back": func(p *readertest.Proc) {
-			p.Put64(p.Cell(0, 1)+armseg.CellHist, 0)
-			p.Add64(p.Cell(0, 1)+armseg.CellN, 1)
+			p.Put64(p.Cell(0, 1)+layout.CellHist, 0)
+			p.Add64(p.Cell(0, 1)+layout.CellN, 1)
 		},
-		"aborted goes back":  func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+armseg.CellAborted, 0) },
-		"cell moves":         func(p *readertest.Proc) { p.Put32(uint64(p.Get32(p.Block(0)+armseg.BlockDir))*64, 100) },
-		"cell beyond":        func(p *readertest.Proc) { p.Put32(uint64(p.Get32(p.Block(0)+armseg.BlockDir))*64+4, 1<<31) },
-		"page in the header": func(p *readertest.Proc) { p.Put32(p.Block(0)+armseg.BlockDir+4, 1) },
-		"page beyond":        func(p *readertest.Proc) { p.Put32(p.Block(0)+armseg.BlockDir+4, 1<<32-1) },
+		"aborted goes back":  func(p *readertest.Proc) { p.Put64(p.Cell(0, 1)+layout.CellAborted, 0) },
+		"cell moves":         func(p *readertest.Proc) { p.Put32(uint64(p.Get32(p.Block(0)+layout.BlockDir))*64, 100) },
+		"cell beyond":        func(p *readertest.Proc) { p.Put32(uint64(p.Get32(p.Block(0)+layout.BlockDir))*64+4, 1<<31) },
+		"page in the header": func(p *readertest.Proc) { p.Put32(p.Block(0)+layout.BlockDir+4, 1) },
+		"page beyond":        func(p *readertest.Proc) { p.Put32(p.Block(0)+layout.BlockDir+4, 1<<32-1) },
 		"block beyond": func(p *readertest.Proc) {
 			p.Put32(readertest.BlocksOff+4*1000, 1<<32-1)
-			p.Put32(armseg.ProcBlockNext, 1<<32-1)
+			p.Put32(layout.ProcBlockNext, 1<<32-1)
 		},
 		"chunk beyond": func(p *readertest.Proc) {
 			p.Put32(readertest.ChunksOff+4*1000, 1<<32-1)
-			p.Put32(armseg.ProcChunkNext, 1<<32-1)
+			p.Put32(layout.ProcChunkNext, 1<<32-1)
 		},
 		"pairs beyond": func(p *readertest.Proc) {
-			p.Put64(armseg.ProcPairsOff, 1<<62)
-			p.Put32(armseg.ProcPairsLen, armseg.PairsLen)
+			p.Put64(layout.ProcPairsOff, 1<<62)
+			p.Put32(layout.ProcPairsLen, layout.PairsLen)
 		},
 		"pairs unaligned": func(p *readertest.Proc) {
-			p.Put64(armseg.ProcPairsOff, 1025)
-			p.Put32(armseg.ProcPairsLen, armseg.PairsLen)
+			p.Put64(layout.ProcPairsOff, 1025)
+			p.Put32(layout.ProcPairsLen, layout.PairsLen)
 		},
 		"events beyond": func(p *readertest.Proc) {
-			p.Put64(armseg.ProcTraceOff, 1<<64-64)
-			p.Put32(armseg.ProcTraceLen, armseg.TraceLen)
-			p.Put64(armseg.ProcTraceNext, 1<<60)
+			p.Put64(layout.ProcTraceOff, 1<<64-64)
+			p.Put32(layout.ProcTraceLen, layout.TraceLen)
+			p.Put64(layout.ProcTraceNext, 1<<60)
 		},
 		"metrics beyond": func(p *readertest.Proc) {
-			p.Put64(p.Cell(0, 1)+armseg.CellMetricsOff, 1<<64-64)
-			p.Add64(p.Cell(0, 1)+armseg.CellUpdates, 1)
+			p.Put64(p.Cell(0, 1)+layout.CellMetricsOff, 1<<64-64)
+			p.Add64(p.Cell(0, 1)+layout.CellUpdates, 1)
 		},
-		"header's counter goes back": func(p *readertest.Proc) { p.Put64(armseg.ProcNoRoom, 0) },
+		"header's counter goes back": func(p *readertest.Proc) { p.Put64(layout.ProcNoRoom, 0) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t)
@@ -67,7 +67,7 @@ func TestHostileNeighbour(t *testing.T) {
 			w.look()
 			bad.Good(0, 1, 10, w.mono)
 			bad.Bad(0, 1, false, 1)
-			bad.Put64(armseg.ProcNoRoom, 5)
+			bad.Put64(layout.ProcNoRoom, 5)
 			bad.Alloc(100 << 10)
 			good.Good(0, 1, 1000, w.mono)
 			w.look()
@@ -87,7 +87,7 @@ func TestHostileNeighbour(t *testing.T) {
 					t.Errorf("%+v", s.Health)
 				}
 			}
-			if left := w.files(armseg.ProcSuffix); len(left) != 1 {
+			if left := w.files(layout.ProcSuffix); len(left) != 1 {
 				t.Errorf("left: %v", left)
 			}
 		})
@@ -174,10 +174,10 @@ func TestHostileNames(t *testing.T) {
 	for what, damage := range map[string]func(*readertest.Names){
 		"cut off": func(n *readertest.Names) { n.Truncate(100) },
 		"too many": func(n *readertest.Names) {
-			n.Put32(armseg.NamesTranNext, 1<<32-1)
-			n.Put32(armseg.NamesAppNext, 1<<32-1)
+			n.Put32(layout.NamesTranNext, 1<<32-1)
+			n.Put32(layout.NamesAppNext, 1<<32-1)
 		},
-		"other state": func(n *readertest.Names) { n.Put32(armseg.NamesState, 77) },
+		"other state": func(n *readertest.Names) { n.Put32(layout.NamesState, 77) },
 		"removed": func(n *readertest.Names) {
 			if err := os.Remove(n.Path); err != nil {
 				t.Fatal(err)
@@ -237,9 +237,9 @@ func TestHostileTimes(t *testing.T) {
 	w.start()
 	w.look()
 	for i, start := range []int64{-1 << 63, -1, 1<<63 - 1, w.mono + 100*sec} {
-		p.Run(i, 1, armseg.SlotActive, start)
-		off := p.Event(armseg.EventKindStop, 1, 1, start)
-		p.Put64(off+armseg.EventDuration, 1<<64-1)
+		p.Run(i, 1, layout.SlotActive, start)
+		off := p.Event(layout.EventKindStop, 1, 1, start)
+		p.Put64(off+layout.EventDuration, 1<<64-1)
 	}
 	w.look()
 	d := w.tran("Bank/Deposit")
@@ -265,7 +265,7 @@ func FuzzNeighbour(f *testing.F) {
 		bad := readertest.NewProc(t, w.dir, n, 100)
 		good := readertest.NewProc(t, w.dir, n, 101)
 		bad.Good(0, 1, 10, w.mono)
-		bad.Run(0, 1, armseg.SlotActive, 5)
+		bad.Run(0, 1, layout.SlotActive, 5)
 		good.Good(0, 2, 1000, w.mono)
 		w.start()
 		w.look()

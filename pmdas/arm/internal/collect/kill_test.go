@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/test/arm/armkill"
 )
 
@@ -131,7 +131,7 @@ func (k *killing) end() {
 // files returns the segments of processes that are left.
 func (k *killing) files() []string {
 	k.t.Helper()
-	return (&world{t: k.t, dir: k.dir}).files(armseg.ProcSuffix)
+	return (&world{t: k.t, dir: k.dir}).files(layout.ProcSuffix)
 }
 
 // TestKilled kills processes in C and in Go, at random points and after each instruction,

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestLimits: of a user's files only so many are read; when one ends, another is.
@@ -48,17 +48,17 @@ func TestPartial(t *testing.T) {
 	n := w.names(7)
 	p := readertest.NewProc(t, w.dir, n, 100)
 	page := p.Cell(0, 1) // all entries of all directories lead to it
-	dir := uint64(p.Get32(p.Block(0)+armseg.BlockDir)) * 64
-	for i := range uint64(armseg.PageCells) {
+	dir := uint64(p.Get32(p.Block(0)+layout.BlockDir)) * 64
+	for i := range uint64(layout.PageCells) {
 		p.Put32(dir+4*i, uint32(page/64))
 	}
-	for i := range uint64(armseg.DirPages) {
-		p.Put32(p.Block(0)+armseg.BlockDir+4*i, uint32(dir/64))
+	for i := range uint64(layout.DirPages) {
+		p.Put32(p.Block(0)+layout.BlockDir+4*i, uint32(dir/64))
 	}
-	for i := range uint64(armseg.BlockMax) {
+	for i := range uint64(layout.BlockMax) {
 		p.Put32(readertest.BlocksOff+4*i, uint32(p.Block(0)/64))
 	}
-	p.Put32(armseg.ProcBlockNext, armseg.BlockMax)
+	p.Put32(layout.ProcBlockNext, layout.BlockMax)
 	w.start()
 	w.look()
 	w.look()

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // clocks returns CLOCK_MONOTONIC, by which the libraries measure, and the time of day.
@@ -46,7 +46,7 @@ func processes() namespace {
 
 // alive reports whether a process with this pid and start is there. In another namespace
 // pids say nothing.
-func (n namespace) alive(p *armseg.ProcInfo) bool {
+func (n namespace) alive(p *reader.ProcInfo) bool {
 	if n.inode == 0 || p.PIDNS != n.inode {
 		return false
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
@@ -101,7 +101,7 @@ func (c *Collector) takeOver() {
 
 // isHostile tells what is wrong with a file from what is wrong with this process.
 func isHostile(err error) bool {
-	return errors.Is(err, armseg.ErrFormat) || errors.Is(err, armseg.ErrBack) || errors.Is(err, shm.ErrFault) || errors.Is(err, shm.ErrLarge)
+	return errors.Is(err, reader.ErrFormat) || errors.Is(err, reader.ErrBack) || errors.Is(err, shm.ErrFault) || errors.Is(err, shm.ErrLarge)
 }
 
 // refuse notes that a file is not read, or no longer.

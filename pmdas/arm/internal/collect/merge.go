@@ -1,7 +1,7 @@
 package collect
 
 import (
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // merger adds entries up.
@@ -48,7 +48,7 @@ func (m *merger) finish() {
 }
 
 // add adds a cell.
-func (t *pastTran) add(c *armseg.Totals) {
+func (t *pastTran) add(c *reader.Totals) {
 	t.Count += c.Count
 	t.GoodNS += c.GoodNS
 	t.Aborted += c.Aborted
@@ -77,7 +77,7 @@ func (t *pastTran) merge(later *pastTran) {
 }
 
 // addMetric adds a metric of a cell.
-func (t *pastTran) addMetric(row *metricRow, m *armseg.MetricTotals) {
+func (t *pastTran) addMetric(row *metricRow, m *reader.MetricTotals) {
 	t.metric(row.Label, m.Type).add(m)
 }
 
@@ -91,7 +91,7 @@ func (t *pastTran) metric(label string, typ uint32) *pastMetric {
 	return &t.Metrics[len(t.Metrics)-1]
 }
 
-func (m *pastMetric) add(t *armseg.MetricTotals) {
+func (m *pastMetric) add(t *reader.MetricTotals) {
 	was := m.MetricTotals
 	m.MetricTotals = *t
 	if was.Type != 0 {
@@ -105,7 +105,7 @@ func (m *pastMetric) add(t *armseg.MetricTotals) {
 func (r *rows) pastTran(t *tranRow) *pastTran {
 	a := r.apps[t.App]
 	return &pastTran{App: a.key, AppDescr: a.Descr, Tran: t.Key, Descr: t.Descr,
-		Totals: armseg.Totals{Min: ^uint64(0)}, Avg: t.AvgNS, Last: t.Last, LastAt: t.average.last}
+		Totals: reader.Totals{Min: ^uint64(0)}, Avg: t.AvgNS, Last: t.Last, LastAt: t.average.last}
 }
 
 // recall adds what is recorded to the rows.

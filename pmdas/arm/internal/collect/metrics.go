@@ -4,12 +4,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // add takes in what came to a metric of some cell, or was in the past. Values that were
 // just being written are left out.
-func (m *metricRow) add(t *armseg.MetricTotals, settled bool) {
+func (m *metricRow) add(t *reader.MetricTotals, settled bool) {
 	m.dirty = true
 	m.Count += t.Count
 	if m.Kind == KindCounter {
@@ -57,11 +58,11 @@ func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
 
 func kindOf(typ uint32) Kind {
 	switch typ {
-	case armseg.TypeCounter32, armseg.TypeCounter64, armseg.TypeCntrDivr32:
+	case layout.TypeCounter32, layout.TypeCounter64, layout.TypeCntrDivr32:
 		return KindCounter
-	case armseg.TypeGauge32, armseg.TypeGauge64, armseg.TypeGaugeDivr32:
+	case layout.TypeGauge32, layout.TypeGauge64, layout.TypeGaugeDivr32:
 		return KindGauge
-	case armseg.TypeNumericID32, armseg.TypeNumericID64:
+	case layout.TypeNumericID32, layout.TypeNumericID64:
 		return KindID
 	}
 	return KindString

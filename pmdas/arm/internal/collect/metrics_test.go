@@ -5,17 +5,18 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // set writes a metric as a library does, given times in all.
 func set(p *readertest.Proc, off, count, sum, last, lo, hi uint64) {
-	p.Put64(off+armseg.MetricCount, count)
-	p.Put64(off+armseg.MetricSum, sum)
-	p.Put64(off+armseg.MetricLast, last)
-	p.Put64(off+armseg.MetricMin, lo)
-	p.Put64(off+armseg.MetricMax, hi)
+	p.Put64(off+layout.MetricCount, count)
+	p.Put64(off+layout.MetricSum, sum)
+	p.Put64(off+layout.MetricLast, last)
+	p.Put64(off+layout.MetricMin, lo)
+	p.Put64(off+layout.MetricMax, hi)
 }
 
 func (w *world) metric(name string) Metric {
@@ -36,8 +37,8 @@ func TestMetrics(t *testing.T) {
 	descs := []struct {
 		typ  uint32
 		name string
-	}{{armseg.TypeCounter64, "bytes read"}, {armseg.TypeGauge32, "queue/length"}, {armseg.TypeGaugeDivr32, "load"},
-		{armseg.TypeNumericID32, "code"}, {armseg.TypeString8, "mode"}, {armseg.TypeCntrDivr32, ""}, {armseg.TypeString32, "part"}}
+	}{{layout.TypeCounter64, "bytes read"}, {layout.TypeGauge32, "queue/length"}, {layout.TypeGaugeDivr32, "load"},
+		{layout.TypeNumericID32, "code"}, {layout.TypeString8, "mode"}, {layout.TypeCntrDivr32, ""}, {layout.TypeString32, "part"}}
 	for i, d := range descs {
 		n.Describe(1, i, d.typ, d.name)
 	}
@@ -54,10 +55,10 @@ func TestMetrics(t *testing.T) {
 		set(p, at(2), 4, f(10), f(2.5), f(1), f(4))
 		set(p, at(3), 1, 0, 404, 0, 0)
 		set(p, at(4), 1, 0, 0, 0, 0)
-		copy(p.B[at(4)+armseg.MetricLast:], "fast    ")
+		copy(p.B[at(4)+layout.MetricLast:], "fast    ")
 		set(p, at(5), 2, f(1.5), f(1.5), f(0), f(1.5))
-		copy(p.B[at(6)+armseg.MetricText:], "wheel"+"                           ")
-		p.Put64(at(6)+armseg.MetricCount, 9)
+		copy(p.B[at(6)+layout.MetricText:], "wheel"+"                           ")
+		p.Put64(at(6)+layout.MetricCount, 9)
 	}
 	check := func() {
 		t.Helper()
@@ -66,13 +67,13 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%d metrics", got)
 		}
 		for _, want := range []Metric{
-			{Name: "bytesread", Label: "bytes read", Type: armseg.TypeCounter64, Kind: KindCounter, Count: 6, Sum: 200, Last: 40},
-			{Name: "queue_length", Label: "queue/length", Type: armseg.TypeGauge32, Kind: KindGauge, Count: 4, Last: -4, Mean: -3, Min: -4, Max: -2},
-			{Name: "load", Label: "load", Type: armseg.TypeGaugeDivr32, Kind: KindGauge, Count: 8, Last: 2.5, Mean: 2.5, Min: 1, Max: 4},
-			{Name: "code", Label: "code", Type: armseg.TypeNumericID32, Kind: KindID, Count: 2, LastID: 404},
-			{Name: "mode", Label: "mode", Type: armseg.TypeString8, Kind: KindString, Count: 2, Text: "fast"},
-			{Name: "metric6", Label: "metric6", Type: armseg.TypeCntrDivr32, Kind: KindCounter, Count: 4, Sum: 3, Last: 1.5},
-			{Name: "part", Label: "part", Type: armseg.TypeString32, Kind: KindString, Count: 18, Text: "wheel"},
+			{Name: "bytesread", Label: "bytes read", Type: layout.TypeCounter64, Kind: KindCounter, Count: 6, Sum: 200, Last: 40},
+			{Name: "queue_length", Label: "queue/length", Type: layout.TypeGauge32, Kind: KindGauge, Count: 4, Last: -4, Mean: -3, Min: -4, Max: -2},
+			{Name: "load", Label: "load", Type: layout.TypeGaugeDivr32, Kind: KindGauge, Count: 8, Last: 2.5, Mean: 2.5, Min: 1, Max: 4},
+			{Name: "code", Label: "code", Type: layout.TypeNumericID32, Kind: KindID, Count: 2, LastID: 404},
+			{Name: "mode", Label: "mode", Type: layout.TypeString8, Kind: KindString, Count: 2, Text: "fast"},
+			{Name: "metric6", Label: "metric6", Type: layout.TypeCntrDivr32, Kind: KindCounter, Count: 4, Sum: 3, Last: 1.5},
+			{Name: "part", Label: "part", Type: layout.TypeString32, Kind: KindString, Count: 18, Text: "wheel"},
 		} {
 			want.Name = "Bank/Deposit/" + want.Name
 			if got := w.metric(want.Name); got != want {
@@ -97,19 +98,19 @@ func TestMetrics(t *testing.T) {
 func TestMetricBeingWritten(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
-	n.Describe(1, 0, armseg.TypeGauge64, "g")
+	n.Describe(1, 0, layout.TypeGauge64, "g")
 	p := readertest.NewProc(t, w.dir, n, 100)
-	off := p.Metric(0, 1, 0, armseg.TypeGauge64)
+	off := p.Metric(0, 1, 0, layout.TypeGauge64)
 	set(p, off, 1, 5, 5, 5, 5)
 	w.start()
 	w.look()
-	p.Put32(off+armseg.MetricSeq, 1)
+	p.Put32(off+layout.MetricSeq, 1)
 	set(p, off, 2, 12, 7, 1, 9)
 	w.look()
 	if m := w.metric("Bank/Deposit/g"); m.Count != 2 || m.Mean != 6 || m.Last != 5 || m.Min != 5 || m.Max != 5 {
 		t.Errorf("%+v", m)
 	}
-	p.Put32(off+armseg.MetricSeq, 2)
+	p.Put32(off+layout.MetricSeq, 2)
 	set(p, off, 3, 19, 7, 1, 9)
 	w.look()
 	if m := w.metric("Bank/Deposit/g"); m.Count != 3 || m.Last != 7 || m.Min != 1 || m.Max != 9 {
@@ -123,13 +124,13 @@ func TestMetricNames(t *testing.T) {
 	var r rows
 	r.init(false)
 	tr := r.addTran(r.addApp("A"), "T")
-	a := r.metricOf(tr, "x y", armseg.TypeCounter32)
-	b := r.metricOf(tr, "x y", armseg.TypeGauge32)
-	if a.Name != "A/T/xy" || b.Name != "A/T/xy.gauge" || r.metricOf(tr, "x y", armseg.TypeGauge64) != b || r.metricOf(tr, "xy", armseg.TypeCounter64) != a {
+	a := r.metricOf(tr, "x y", layout.TypeCounter32)
+	b := r.metricOf(tr, "x y", layout.TypeGauge32)
+	if a.Name != "A/T/xy" || b.Name != "A/T/xy.gauge" || r.metricOf(tr, "x y", layout.TypeGauge64) != b || r.metricOf(tr, "xy", layout.TypeCounter64) != a {
 		t.Errorf("%v %v", a, b)
 	}
 	for i := range 10 {
-		r.metricOf(tr, fmt.Sprint(i), armseg.TypeCounter32)
+		r.metricOf(tr, fmt.Sprint(i), layout.TypeCounter32)
 	}
 	if len(r.mets) != MaxMetrics {
 		t.Errorf("%d metrics", len(r.mets))
@@ -141,17 +142,17 @@ func TestPairs(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	p := readertest.NewProc(t, w.dir, n, 100)
-	own := armseg.PairKey{Tran: 2, Vendor: vendor, Version: 2, Instance: uint16(w.uid), AddrFormat: 2, Class: 1, Address: "\xc0\x00\x02\x01\xac\xbc"}
+	own := reader.PairKey{Tran: 2, Vendor: vendor, Version: 2, Instance: uint16(w.uid), AddrFormat: 2, Class: 1, Address: "\xc0\x00\x02\x01\xac\xbc"}
 	far, six, odd := own, own, own
 	far.Address = "\xc0\x00\x02\x02\xac\xbc"
 	six.AddrFormat, six.Address, six.Vendor = 3, string(append(make([]byte, 15), 1)), 5
 	odd.AddrFormat, odd.Address = 41377, "\x01\x02"
-	for i, k := range []armseg.PairKey{own, far, six, odd} {
+	for i, k := range []reader.PairKey{own, far, six, odd} {
 		off := p.Pair(i, k)
-		p.Put64(off+armseg.PairCount, 10)
-		p.Put64(off+armseg.PairSum, 1000)
-		p.Put64(off+armseg.PairAborted, 2)
-		p.Put64(off+armseg.PairFailed, 3)
+		p.Put64(off+layout.PairCount, 10)
+		p.Put64(off+layout.PairSum, 1000)
+		p.Put64(off+layout.PairAborted, 2)
+		p.Put64(off+layout.PairFailed, 3)
 	}
 	w.start()
 	check := func(times uint64) {
@@ -177,7 +178,7 @@ func TestPairs(t *testing.T) {
 	}
 	check(1)
 	check(1)
-	p.Add64(p.Pair(0, own)+armseg.PairCount, 10)
+	p.Add64(p.Pair(0, own)+layout.PairCount, 10)
 	check(2)
 	p.Die()
 	check(2)

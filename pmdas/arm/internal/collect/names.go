@@ -5,7 +5,8 @@ import (
 	"os/user"
 	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // maxNames is how many files of names of one user are read, those included that were
@@ -24,7 +25,7 @@ type account struct {
 
 // names is a user's file of names.
 type names struct {
-	r      *armseg.NamesReader
+	r      *reader.Names
 	u      *account
 	file   string
 	apps   []*appRow // by id less 1; nil where there is none
@@ -57,7 +58,7 @@ func (c *Collector) account(uid uint32) *account {
 func loginName(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(id); err == nil {
-		return armseg.Text([]byte(u.Username))
+		return reader.Text([]byte(u.Username))
 	}
 	return id
 }
@@ -85,7 +86,7 @@ func (c *Collector) openNames(f *entry) error {
 	if len(u.names) >= maxNames {
 		return errMany
 	}
-	r, err := armseg.OpenNames(c.path(f.name), f.uid)
+	r, err := reader.OpenNames(c.path(f.name), f.uid)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (c *Collector) openNames(f *entry) error {
 		return errMany
 	}
 	u.names = append(u.names, n)
-	if state, _ := r.State(); state == armseg.StateRetired {
+	if state, _ := r.State(); state == layout.StateRetired {
 		c.retire(n) // it was being removed when this program ended
 	}
 	return c.update(n)
@@ -104,10 +105,10 @@ func (c *Collector) openNames(f *entry) error {
 // update takes in what a user's programs have named since the last time.
 func (c *Collector) update(n *names) error {
 	return n.r.Update(
-		func(id uint32, a *armseg.App) {
+		func(id uint32, a *reader.App) {
 			n.apps = put(n.apps, id, c.rows.appOf(&c.conf, n.u.name, a.Key, a.Descr))
 		},
-		func(id uint32, t *armseg.TranInfo) {
+		func(id uint32, t *reader.Tran) {
 			if a := at(n.apps, t.App); a != nil {
 				row := c.rows.tranOf(&c.conf, a, t.Key, t.Descr)
 				n.trans = put(n.trans, id, tran{row: row})

@@ -3,8 +3,8 @@ package collect
 import (
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestNamedMeanwhile: transactions that programs name while a look is under way lose no
@@ -19,7 +19,7 @@ func TestNamedMeanwhile(t *testing.T) {
 	}
 	next, busy := uint32(3), false
 	h := w.host()
-	h.alive = func(p *armseg.ProcInfo) bool { // asked before its file is read, and after the names were
+	h.alive = func(p *reader.ProcInfo) bool { // asked before its file is read, and after the names were
 		if busy {
 			n.Tran(1, string(rune('a'+next)))
 			procs[p.PID].Good(0, next, 1000, w.mono)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // Ours in correlators (docs/arm-segment.md).
@@ -20,7 +20,7 @@ const (
 )
 
 // countPair adds what came to a pair.
-func (c *Collector) countPair(p *proc, i int, k *armseg.PairKey, added armseg.PairTotals) {
+func (c *Collector) countPair(p *proc, i int, k *reader.PairKey, added reader.PairTotals) {
 	for len(p.pairs) <= i {
 		p.pairs = append(p.pairs, nil)
 	}
@@ -35,7 +35,7 @@ func (c *Collector) countPair(p *proc, i int, k *armseg.PairKey, added armseg.Pa
 	p.pairs[i].add(&added)
 }
 
-func (r *pairRow) add(t *armseg.PairTotals) {
+func (r *pairRow) add(t *reader.PairTotals) {
 	r.dirty = true
 	r.Count += t.Count
 	r.GoodNS += t.GoodNS
@@ -45,7 +45,7 @@ func (r *pairRow) add(t *armseg.PairTotals) {
 
 // parent returns the row that a parent's correlator stands for, if it is of this host,
 // else what to call it.
-func (c *Collector) parent(p *proc, k *armseg.PairKey) (row *tranRow, label string) {
+func (c *Collector) parent(p *proc, k *reader.PairKey) (row *tranRow, label string) {
 	if k.Vendor == vendor {
 		// The same user first: correlators have but 16 bits of the user's id.
 		if t := c.ours(p.u, k); t != nil {
@@ -61,7 +61,7 @@ func (c *Collector) parent(p *proc, k *armseg.PairKey) (row *tranRow, label stri
 }
 
 // ours returns a user's transaction, if the correlator can be that user's.
-func (c *Collector) ours(u *account, k *armseg.PairKey) *tranRow {
+func (c *Collector) ours(u *account, k *reader.PairKey) *tranRow {
 	if uint16(u.uid) != k.Instance {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // past is the record of what processes had counted that have ended: a log for each user,
@@ -53,7 +53,7 @@ type pastTran struct {
 	AppDescr string `json:"appdescr,omitempty"`
 	Tran     string `json:"tran"`
 	Descr    string `json:"descr,omitempty"`
-	armseg.Totals
+	reader.Totals
 	Abandoned uint64       `json:"abandoned,omitempty"`
 	Avg       float64      `json:"avg,omitempty"`
 	Last      uint64       `json:"last,omitempty"`
@@ -63,12 +63,12 @@ type pastTran struct {
 
 type pastMetric struct {
 	Label string `json:"label"`
-	armseg.MetricTotals
+	reader.MetricTotals
 }
 
 type pastPair struct {
 	Name string `json:"name"`
-	armseg.PairTotals
+	reader.PairTotals
 }
 
 // rowsHead is the first line of the record of rows.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestNoRoomForThePast: as long as the record cannot be written, a dead process's file
@@ -20,7 +20,7 @@ func TestNoRoomForThePast(t *testing.T) {
 	p := readertest.NewProc(t, w.dir, n, 100)
 	p.Good(0, 1, 1000, w.mono)
 	p.Die()
-	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
 	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to that
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestNoRoomForThePast(t *testing.T) {
 		}
 	}
 	h := w.c.Snapshot().Health
-	if h.Folds != 0 || h.Errors < 3 || h.LastError == "" || len(w.files(armseg.ProcSuffix)) != 1 {
+	if h.Folds != 0 || h.Errors < 3 || h.LastError == "" || len(w.files(layout.ProcSuffix)) != 1 {
 		t.Errorf("%+v", h)
 	}
 	if err := os.Remove(log); err != nil {
@@ -40,8 +40,8 @@ func TestNoRoomForThePast(t *testing.T) {
 	w.look()
 	w.start()
 	w.look()
-	if d := w.tran("Bank/Deposit"); d.Count != 1 || len(w.files(armseg.ProcSuffix)) != 0 {
-		t.Errorf("%+v, left %v", d, w.files(armseg.ProcSuffix))
+	if d := w.tran("Bank/Deposit"); d.Count != 1 || len(w.files(layout.ProcSuffix)) != 0 {
+		t.Errorf("%+v, left %v", d, w.files(layout.ProcSuffix))
 	}
 }
 
@@ -56,7 +56,7 @@ func TestDamagedPast(t *testing.T) {
 		p.Die()
 		w.look()
 	}
-	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
 	b, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestCompaction(t *testing.T) {
 	if w.steps["past: written anew"] < 2 { // one is that of rows
 		t.Errorf("%v", w.steps)
 	}
-	log := filepath.Join(w.dir, armseg.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
 	for range 2 {
 		w.start()
 		w.look()
@@ -117,7 +117,7 @@ func TestCompaction(t *testing.T) {
 // TestPastOfAnother: somebody who was first with a directory of that name has no say.
 func TestPastOfAnother(t *testing.T) {
 	w := newWorld(t)
-	dir := filepath.Join(w.dir, armseg.PastDir)
+	dir := filepath.Join(w.dir, layout.PastDir)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func block(t *testing.T, path string) (unblock func()) {
 func TestNoRoomAtStart(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
-	past := filepath.Join(w.dir, armseg.PastDir)
+	past := filepath.Join(w.dir, layout.PastDir)
 	log, rows := filepath.Join(past, fmt.Sprint(w.uid)+logSuffix), filepath.Join(past, rowsLog)
 	defer block(t, rows+newSuffix)()
 	count := uint64(0)
@@ -249,7 +249,7 @@ func TestNoRoomAtStart(t *testing.T) {
 		w.look()
 		see()
 	}
-	if left := w.files(armseg.ProcSuffix); len(left) != 0 {
+	if left := w.files(layout.ProcSuffix); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // maxCells is how many cells of one user's processes are read. A cell that is known takes
@@ -15,12 +16,12 @@ const maxCells = 1 << 19
 type proc struct {
 	file     string
 	inode    uint64
-	r        *armseg.ProcReader
+	r        *reader.Proc
 	u        *account
 	n        *names
 	old      bool // was there before this program
 	vanished bool // its owner has removed the file
-	counters armseg.Counters
+	counters reader.Counters
 	pairs    []*pairRow // by their numbers
 
 	// Once it has ended, or was refused.
@@ -51,13 +52,13 @@ func (c *Collector) openProc(f *entry) error {
 	if err := c.admit(u, f.size); err != nil {
 		return err
 	}
-	r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes})
+	r, err := reader.OpenProc(c.path(f.name), f.uid, reader.Limits{Bytes: c.conf.MaxUserBytes})
 	if err != nil {
 		return err
 	}
 	n := u.find(r.Nonce)
 	if n == nil { // the names may have come while the directory was listed
-		if f, ok := c.stat(strconv.FormatUint(uint64(f.uid), 10) + armseg.NamesSuffix); ok && f.owner == f.uid && c.openNames(&f) == nil {
+		if f, ok := c.stat(strconv.FormatUint(uint64(f.uid), 10) + layout.NamesSuffix); ok && f.owner == f.uid && c.openNames(&f) == nil {
 			n = u.find(r.Nonce)
 		}
 	}
@@ -98,10 +99,10 @@ func (c *Collector) admit(u *account, size int64) error {
 
 // read adds what came to a process to the rows. full is for the last time.
 func (c *Collector) read(p *proc, full bool) error {
-	if err := p.r.Changed(full, c.mono, func(d *armseg.CellDelta) { c.count(p, d) }); err != nil {
+	if err := p.r.Changed(full, c.mono, func(d *reader.CellDelta) { c.count(p, d) }); err != nil {
 		return err
 	}
-	if err := p.r.Pairs(func(i int, k *armseg.PairKey, added armseg.PairTotals) { c.countPair(p, i, k, added) }); err != nil {
+	if err := p.r.Pairs(func(i int, k *reader.PairKey, added reader.PairTotals) { c.countPair(p, i, k, added) }); err != nil {
 		return err
 	}
 	if err := c.readCounters(p); err != nil {
@@ -117,7 +118,7 @@ func (c *Collector) read(p *proc, full bool) error {
 }
 
 // count adds what came to a cell.
-func (c *Collector) count(p *proc, d *armseg.CellDelta) {
+func (c *Collector) count(p *proc, d *reader.CellDelta) {
 	t := c.tran(p.n, d.Tran)
 	if t == nil {
 		return
@@ -162,7 +163,7 @@ func (t *tranRow) extremes(lo, hi uint64) {
 }
 
 // metric returns the row of a metric that a process gave, nil for none.
-func (c *Collector) metric(n *names, id uint32, t *tran, d *armseg.MetricDelta) *metricRow {
+func (c *Collector) metric(n *names, id uint32, t *tran, d *reader.MetricDelta) *metricRow {
 	if t.mets == nil {
 		t.mets = new([MaxMetrics]*metricRow)
 	}
@@ -215,7 +216,7 @@ func (c *Collector) readCounters(p *proc) error {
 	}
 	was, h := &p.counters, &c.health
 	if now.NoRoom < was.NoRoom || now.BadHandles < was.BadHandles || now.BadData < was.BadData || now.PairsLost < was.PairsLost {
-		return armseg.ErrBack
+		return reader.ErrBack
 	}
 	h.NoRoom += now.NoRoom - was.NoRoom
 	h.BadHandles += now.BadHandles - was.BadHandles

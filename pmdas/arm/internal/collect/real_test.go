@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
 const (
@@ -27,7 +29,7 @@ const (
 // write counts transactions until it is killed, and says after each one of a goroutine
 // how many that has finished.
 func write(dir, tell string) error {
-	w, err := armseg.Attach(dir)
+	w, err := writer.Attach(dir)
 	if err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func write(dir, tell string) error {
 		go func() {
 			for {
 				r := tran.Start()
-				if !r.Stop(armseg.Good, nil) {
+				if !r.Stop(writer.Good, nil) {
 					bad <- fmt.Errorf("a stop was refused")
 				}
 				atomic.AddUint64(done, 1)
@@ -142,7 +144,7 @@ func TestKilledPrograms(t *testing.T) {
 	}
 }
 
-// TestWriterAndReader: what package armseg writes is what it reads.
+// TestWriterAndReader: what package writer writes is what package reader reads.
 func TestWriterAndReader(t *testing.T) {
 	dir := t.TempDir()
 	p := startProgram(t, dir, 0)
@@ -152,26 +154,26 @@ func TestWriterAndReader(t *testing.T) {
 	}
 	_ = p.cmd.Wait() // says that it was killed
 	uid := uint32(os.Geteuid())
-	n, err := armseg.OpenNames(filepath.Join(dir, fmt.Sprint(uid, armseg.NamesSuffix)), uid)
+	n, err := reader.OpenNames(filepath.Join(dir, fmt.Sprint(uid, layout.NamesSuffix)), uid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	list, err := filepath.Glob(filepath.Join(dir, "*"+armseg.ProcSuffix))
+	list, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	r, err := armseg.OpenProc(list[0], uid, armseg.ProcLimits{Bytes: 1 << 38, Cells: 1000})
+	r, err := reader.OpenProc(list[0], uid, reader.Limits{Bytes: 1 << 38, Cells: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if r.PID != uint32(p.cmd.Process.Pid) || r.PIDNS != processes().inode || r.Start == 0 || r.Nonce != n.Nonce || r.Language != armseg.LanguageGo {
+	if r.PID != uint32(p.cmd.Process.Pid) || r.PIDNS != processes().inode || r.Start == 0 || r.Nonce != n.Nonce || r.Language != layout.LanguageGo {
 		t.Errorf("%+v", r.ProcInfo)
 	}
 	mono, _ := clocks()
 	var count, ended uint64
-	if err := r.Changed(true, mono, func(d *armseg.CellDelta) {
+	if err := r.Changed(true, mono, func(d *reader.CellDelta) {
 		count += d.Count
 		for _, e := range d.Ended {
 			if ago := mono - e.At; ago < 0 || ago > 60*sec || e.NS > d.Max || e.NS < d.Min {

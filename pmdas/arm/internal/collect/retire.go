@@ -5,7 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 const (
@@ -26,7 +27,7 @@ func (c *Collector) lookAtIdle(n *names) {
 	}
 	if c.conf.Timeout > 0 && c.mono-n.idle >= int64(c.conf.Timeout) {
 		n.idle = c.mono // if it is used after all, the time begins again
-		if done, err := n.r.SetState(armseg.StateReady, armseg.StateRetired); err == nil && done {
+		if done, err := n.r.SetState(layout.StateReady, layout.StateRetired); err == nil && done {
 			c.host.step("retire: marked")
 			c.retire(n)
 		}
@@ -55,7 +56,7 @@ func (c *Collector) unuse(n *names) {
 // before it looks at the mark, so one that goes on to use the names is found here.
 func (c *Collector) retire(n *names) {
 	if c.used(n) {
-		_, _ = n.r.SetState(armseg.StateRetired, armseg.StateReady) // or it is cut off
+		_, _ = n.r.SetState(layout.StateRetired, layout.StateReady) // or it is cut off
 		c.changed = true
 		return
 	}
@@ -65,7 +66,7 @@ func (c *Collector) retire(n *names) {
 	}
 	if err := unix.Unlink(c.path(n.file)); err != nil {
 		c.fail(err)
-		_, _ = n.r.SetState(armseg.StateRetired, armseg.StateReady)
+		_, _ = n.r.SetState(layout.StateRetired, layout.StateReady)
 		n.gone = false
 		return
 	}
@@ -84,7 +85,7 @@ func (c *Collector) used(n *names) bool {
 		if f.kind != fileProc || f.uid != n.u.uid {
 			continue
 		}
-		r, err := armseg.OpenProc(c.path(f.name), f.uid, armseg.ProcLimits{Bytes: c.conf.MaxUserBytes})
+		r, err := reader.OpenProc(c.path(f.name), f.uid, reader.Limits{Bytes: c.conf.MaxUserBytes})
 		if err != nil {
 			continue
 		}
@@ -135,6 +136,6 @@ func (c *Collector) isGarbage(f *entry) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	l := unix.Flock_t{Type: unix.F_WRLCK, Start: armseg.AliveOffset, Len: 1}
+	l := unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &l) == nil && l.Type == unix.F_UNLCK
 }

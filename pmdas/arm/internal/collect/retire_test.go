@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 func there(path string) bool {
@@ -40,7 +41,7 @@ func TestRetire(t *testing.T) {
 		t.Fatal("removed too early")
 	}
 	w.look()
-	if there(n.Path) || n.Get32(armseg.NamesState) != armseg.StateRetired || w.c.Snapshot().Health.Retired != 1 {
+	if there(n.Path) || n.Get32(layout.NamesState) != layout.StateRetired || w.c.Snapshot().Health.Retired != 1 {
 		t.Fatalf("still there: %+v", w.c.Snapshot().Health)
 	}
 	m := w.names(8)
@@ -82,15 +83,15 @@ func TestRetireRace(t *testing.T) {
 		t.Fatal("not marked")
 	}
 	w.kill = ""
-	if n.Get32(armseg.NamesState) != armseg.StateRetired {
+	if n.Get32(layout.NamesState) != layout.StateRetired {
 		t.Fatal("not marked")
 	}
 	p := readertest.NewProc(t, w.dir, n, 100) // as if it had been there just before
 	p.Good(0, 1, 10, w.mono)
 	w.start()
 	w.look()
-	if !there(n.Path) || n.Get32(armseg.NamesState) != armseg.StateReady || w.tran("Bank/Deposit").Count != 1 {
-		t.Errorf("state %d, %+v", n.Get32(armseg.NamesState), w.tran("Bank/Deposit"))
+	if !there(n.Path) || n.Get32(layout.NamesState) != layout.StateReady || w.tran("Bank/Deposit").Count != 1 {
+		t.Errorf("state %d, %+v", n.Get32(layout.NamesState), w.tran("Bank/Deposit"))
 	}
 }
 
@@ -152,7 +153,7 @@ func TestAlive(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	p := armseg.ProcInfo{PID: uint32(cmd.Process.Pid), PIDNS: here.inode, Start: startOf(t, cmd.Process.Pid)}
+	p := reader.ProcInfo{PID: uint32(cmd.Process.Pid), PIDNS: here.inode, Start: startOf(t, cmd.Process.Pid)}
 	if !here.alive(&p) {
 		t.Error("a process that lives is not found")
 	}

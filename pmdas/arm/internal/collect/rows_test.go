@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // TestCaps: what is over a limit goes to other rows, and stays there, also when the
@@ -169,7 +170,7 @@ func TestApartLater(t *testing.T) {
 		w.start()
 		p := readertest.NewProc(t, w.dir, n, 100+pid)
 		p.Good(0, 1, 10, w.mono)
-		p.Put64(p.Pair(0, armseg.PairKey{Tran: 1})+armseg.PairCount, 1)
+		p.Put64(p.Pair(0, reader.PairKey{Tran: 1})+layout.PairCount, 1)
 		w.look()
 		p.Die()
 		w.look()

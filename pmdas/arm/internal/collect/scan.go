@@ -12,7 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
@@ -55,11 +56,11 @@ func (c *Collector) path(name string) string { return filepath.Join(c.dir, name)
 func parseName(name string) (fileKind, uint32) {
 	kind, rest := fileNew, ""
 	var ok bool
-	if rest, ok = strings.CutPrefix(name, armseg.NewPrefix); ok {
+	if rest, ok = strings.CutPrefix(name, layout.NewPrefix); ok {
 		rest, _, _ = strings.Cut(rest, "-")
-	} else if rest, ok = strings.CutSuffix(name, armseg.NamesSuffix); ok {
+	} else if rest, ok = strings.CutSuffix(name, layout.NamesSuffix); ok {
 		kind = fileNames
-	} else if rest, ok = strings.CutSuffix(name, armseg.ProcSuffix); ok {
+	} else if rest, ok = strings.CutSuffix(name, layout.ProcSuffix); ok {
 		kind = fileProc
 		parts := strings.Split(rest, "-")
 		if len(parts) != 3 {
@@ -163,7 +164,7 @@ func (c *Collector) take(f *entry) {
 	var err error
 	switch {
 	case f.owner != f.uid:
-		err = armseg.ErrOwner
+		err = reader.ErrOwner
 	case f.kind == fileNames:
 		err = c.openNames(f)
 	case c.folded[f.name] == f.inode:

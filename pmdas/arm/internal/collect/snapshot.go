@@ -3,7 +3,7 @@ package collect
 import (
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // Snapshot is what one look found. Nothing of it changes any more; any number of
@@ -163,7 +163,7 @@ type Health struct {
 type Event struct {
 	Name     string // the transaction's row
 	Tran     int    // its place in Trans
-	Kind     int    // armseg.EventKindStart, EventKindUpdate, EventKindStop
+	Kind     int    // layout.EventKindStart, EventKindUpdate, EventKindStop
 	Time     time.Time
 	UID      uint32
 	PID      uint32
@@ -189,4 +189,4 @@ type EventMetric struct {
 
 // MaxMetrics is how many application-defined metrics a transaction has at most, the
 // string counted.
-const MaxMetrics = armseg.Metrics + 1
+const MaxMetrics = layout.Metrics + 1

@@ -3,7 +3,8 @@ package collect
 import (
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // windows are the parts of time that the rolling window is made of (seed 004). What ends
@@ -28,7 +29,7 @@ type part struct {
 	count    uint64
 	sum      uint64 // nanoseconds
 	min, max uint64
-	hist     armseg.Hist
+	hist     reader.Hist
 }
 
 // set begins anew if length or number of the parts have changed. A window that is shorter
@@ -50,7 +51,7 @@ func (w *windows) set(c Config, mono int64) {
 func (w *windows) reach(mono int64) { w.part = max(w.part, mono/w.length-1) }
 
 // add notes what came to a cell since the last look.
-func (w *windows) add(t *tranRow, d *armseg.CellDelta) {
+func (w *windows) add(t *tranRow, d *reader.CellDelta) {
 	if d.Count == 0 {
 		return
 	}
@@ -77,7 +78,7 @@ func (w *windows) add(t *tranRow, d *armseg.CellDelta) {
 
 // extremes returns the shortest and the longest of what came to a cell: exactly where
 // the ring has all, otherwise from the histogram, within what the cell has ever seen.
-func extremes(d *armseg.CellDelta) (lo, hi uint64) {
+func extremes(d *reader.CellDelta) (lo, hi uint64) {
 	lo = ^uint64(0)
 	for _, e := range d.Ended {
 		lo, hi = min(lo, e.NS), max(hi, e.NS)
@@ -86,7 +87,7 @@ func extremes(d *armseg.CellDelta) (lo, hi uint64) {
 		return lo, hi
 	}
 	for _, h := range d.Hist {
-		v := armseg.BucketMiddle(h.Bucket)
+		v := layout.BucketMiddle(h.Bucket)
 		lo, hi = min(lo, v), max(hi, v)
 	}
 	if d.Min <= d.Max {
@@ -116,7 +117,7 @@ func (w *windows) roll(mono int64) {
 
 // export makes a row's figures; false says that there is nothing left of it.
 func (w *windows) export(t *tranRow) bool {
-	var hist [armseg.HistLen]uint64
+	var hist [layout.HistLen]uint64
 	first := w.part - int64(w.buffers)
 	out := Window{Min: ^uint64(0)}
 	var sum float64
@@ -144,7 +145,7 @@ func (w *windows) export(t *tranRow) bool {
 }
 
 // percentiles takes the middle of the bucket that the wanted one of all, by rank, is in.
-func (w *Window) percentiles(hist *[armseg.HistLen]uint64) {
+func (w *Window) percentiles(hist *[layout.HistLen]uint64) {
 	var seen uint64
 	b := -1
 	for _, q := range []struct {
@@ -153,10 +154,10 @@ func (w *Window) percentiles(hist *[armseg.HistLen]uint64) {
 	}{{50, &w.Median}, {80, &w.P80}, {95, &w.P95}, {99, &w.P99}} {
 		// In two steps, since the count may be anything.
 		rank := max(w.Count/100*q.percent+(w.Count%100*q.percent+99)/100, 1)
-		for seen < rank && b < armseg.HistLen-1 {
+		for seen < rank && b < layout.HistLen-1 {
 			b++
 			seen += hist[b]
 		}
-		*q.to = min(max(armseg.BucketMiddle(uint8(b)), w.Min), w.Max)
+		*q.to = min(max(layout.BucketMiddle(uint8(b)), w.Min), w.Max)
 	}
 }

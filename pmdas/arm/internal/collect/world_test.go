@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/armseg"
-	"github.com/pcp-rtime/rtime/internal/armseg/readertest"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
 // world is a directory of segments, a clock, and a collector that can be started anew.
@@ -44,7 +44,7 @@ type killed string
 func (w *world) host() host {
 	return host{
 		now:   func() (int64, time.Time) { return w.mono, w.wall },
-		alive: func(p *armseg.ProcInfo) bool { return w.alive[p.PID] },
+		alive: func(p *reader.ProcInfo) bool { return w.alive[p.PID] },
 		step: func(name string) {
 			w.steps[name]++
 			if name == w.kill {

@@ -1,0 +1,242 @@
+//go:build linux
+
+package reader
+
+import (
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/shm"
+)
+
+// maxNames bounds the size of a file of names: twice what the layout makes it.
+const maxNames = 2 * (layout.NamesLen + layout.AppHashLen*4 + layout.TranHashLen*4 + layout.AppMax*layout.AppLen + layout.TranMax*layout.TranLen)
+
+// NamesReader reads a user's file of names. What it returns is copied, checked and good
+// for ever. Its methods belong to one goroutine at a time. Errors of its methods mean
+// that the file was cut off: it is of no use any more.
+type Names struct {
+	UID        uint32
+	Nonce      uint64
+	Language   uint32
+	AddrFormat uint16
+	Address    []byte // of this host in correlators, as the user's programs put it
+
+	m     *shm.Map
+	apps  recordTable
+	trans recordTable
+}
+
+// recordTable is one of the two arrays of records. Those that were handed out and not yet
+// published are waiting.
+type recordTable struct {
+	off, length uint64
+	max, seen   uint32
+	next        uint64 // where the header counts
+	state       uint64 // in a record
+	waiting     []uint32
+}
+
+// App is a published application.
+type App struct {
+	Key   string // not empty; without blanks, control characters or slashes
+	Descr string
+	User  string
+}
+
+// TranInfo is a published transaction.
+type Tran struct {
+	App    uint32 // id of its application
+	Key    string // not empty; without blanks or control characters
+	Descr  string
+	Detail string
+}
+
+// OpenNames opens and checks a user's file of names.
+func OpenNames(path string, uid uint32) (*Names, error) {
+	n := &Names{}
+	var err error
+	n.m, err = openFile(path, shm.Options{Min: layout.NamesLen, Max: maxNames, Write: true}, uid, n.load)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *Names) load(m *shm.Map) error {
+	h := make(record, layout.NamesLen)
+	m.CopyWords(h, 0)
+	if err := checkHeader(h, layout.MagicNames); err != nil {
+		return err
+	}
+	n.apps = recordTable{off: h.u64(layout.NamesAppsOff), length: layout.AppLen, max: h.u32(layout.NamesAppMax), next: layout.NamesAppNext, state: layout.AppState}
+	n.trans = recordTable{off: h.u64(layout.NamesTransOff), length: layout.TranLen, max: h.u32(layout.NamesTranMax), next: layout.NamesTranNext, state: layout.TranState}
+	switch {
+	case h.u32(layout.NamesHeaderLen) != layout.NamesLen || h.u32(layout.NamesAppLen) != layout.AppLen || h.u32(layout.NamesTranLen) != layout.TranLen:
+		return badFormat("lengths of records %d, %d, %d", h.u32(layout.NamesHeaderLen), h.u32(layout.NamesAppLen), h.u32(layout.NamesTranLen))
+	case n.apps.max > layout.AppMax || n.trans.max > layout.TranMax || !n.apps.fits(m) || !n.trans.fits(m):
+		return badFormat("%d applications at %d, %d transactions at %d", n.apps.max, n.apps.off, n.trans.max, n.trans.off)
+	case h.u32(layout.NamesState) != layout.StateReady && h.u32(layout.NamesState) != layout.StateRetired:
+		return ErrNotReady
+	}
+	n.UID, n.Nonce, n.Language = h.u32(layout.NamesUID), h.u64(layout.NamesNonce), h.u32(layout.NamesLanguage)
+	n.AddrFormat = h.u16(layout.NamesAddrFormat)
+	n.Address = h[layout.NamesAddress:][:min(h.u16(layout.NamesAddrLen), 24)]
+	return checkUser(m, n.UID)
+}
+
+// checkUser compares the user that a header names with the file's owner.
+func checkUser(m *shm.Map, uid uint32) error {
+	st, err := m.Stat()
+	if err == nil && st.UID != uid {
+		return ErrOwner
+	}
+	return err
+}
+
+func (t *recordTable) fits(m *shm.Map) bool {
+	return t.off%8 == 0 && t.off >= layout.NamesLen && m.Has(t.off, uint64(t.max)*t.length)
+}
+
+// at returns where a record is. ids begin with 1.
+func (t *recordTable) at(id uint32) (off uint64, ok bool) {
+	return t.off + uint64(id-1)*t.length, id != 0 && id <= t.max
+}
+
+// each calls f for records that were published since the last call, in the order of
+// their ids; m is guarded.
+func (t *recordTable) each(m *shm.Map, f func(id uint32, off uint64)) {
+	for n, _ := m.Load32(t.next); t.seen < min(n, t.max); {
+		t.seen++
+		t.waiting = append(t.waiting, t.seen)
+	}
+	kept := t.waiting[:0]
+	for _, id := range t.waiting {
+		off, _ := t.at(id)
+		switch state, _ := m.Load32(off + t.state); state {
+		case layout.RecordPublished:
+			f(id, off)
+		case layout.RecordDead:
+		default:
+			kept = append(kept, id)
+		}
+	}
+	t.waiting = kept
+}
+
+// Update calls app and then tran for every record published since the last Update. A
+// record whose name is empty is left out.
+func (n *Names) Update(app func(id uint32, a *App), tran func(id uint32, t *Tran)) error {
+	type numbered struct {
+		id uint32
+		Tran
+	}
+	var trans []numbered
+	err := n.m.Guard(func() {
+		// Transactions first: their applications were published before them.
+		n.trans.each(n.m, func(id uint32, off uint64) {
+			b := make(record, layout.TranDescs)
+			n.m.CopyWords(b, off)
+			trans = append(trans, numbered{id, Tran{App: b.u32(layout.TranApp), Key: readKey(b[layout.TranKey:][:32], 0),
+				Descr: Text(b[layout.TranDescr:][:64]), Detail: Text(b[layout.TranDetail:][:128])}})
+		})
+		n.apps.each(n.m, func(id uint32, off uint64) {
+			b := make(record, layout.AppLen)
+			n.m.CopyWords(b, off)
+			a := App{Key: readKey(b[layout.AppKey:][:32], '/'), Descr: Text(b[layout.AppDescr:][:64]), User: Text(b[layout.AppUser:][:128])}
+			if a.Key != "" {
+				app(id, &a)
+			}
+		})
+	})
+	for i := range trans {
+		if trans[i].Key != "" {
+			tran(trans[i].id, &trans[i].Tran)
+		}
+	}
+	return err
+}
+
+// readKey returns a name as it stands in the names of instances: blanks, which no writer
+// leaves in, and one more character become underscores.
+func readKey(b []byte, other rune) string {
+	s := []rune(Text(b))
+	for i, r := range s {
+		if r == ' ' || r == other {
+			s[i] = '_'
+		}
+	}
+	return string(s)
+}
+
+// Use returns the use word of an application: the lower 32 bits count arm_init less
+// arm_end. 0 for an id that is not there.
+func (n *Names) Use(id uint32) (use uint64, err error) {
+	off, ok := n.apps.at(id)
+	if ok {
+		err = n.m.Guard(func() { use, _ = n.m.Load64(off + layout.AppUse) })
+	}
+	return use, err
+}
+
+// Release takes by from the count of an application's users, never below zero.
+func (n *Names) Release(id, by uint32) error {
+	off, ok := n.apps.at(id)
+	if !ok {
+		return nil
+	}
+	return n.m.Guard(func() {
+		for range 1000 { // others change it, too; a hostile one may do so for ever
+			use, _ := n.m.Load64(off + layout.AppUse)
+			left := use&^0xffffffff | uint64(uint32(use)-min(by, uint32(use)))
+			if done, _ := n.m.CompareAndSwap64(off+layout.AppUse, use, left); done {
+				return
+			}
+		}
+	})
+}
+
+// Unuse sets the count of an application's users to 0 if its use word is still use.
+func (n *Names) Unuse(id uint32, use uint64) error {
+	off, ok := n.apps.at(id)
+	if !ok {
+		return nil
+	}
+	return n.m.Guard(func() { n.m.CompareAndSwap64(off+layout.AppUse, use, use&^0xffffffff) })
+}
+
+// SetTrace asks that all instances of a transaction be traced, or no longer.
+func (n *Names) SetTrace(id uint32, on bool) error {
+	off, ok := n.trans.at(id)
+	if !ok {
+		return nil
+	}
+	var v uint32
+	if on {
+		v = 1
+	}
+	return n.m.Guard(func() {
+		if was, _ := n.m.Load32(off + layout.TranTrace); was != v {
+			n.m.Store32(off+layout.TranTrace, v)
+		}
+	})
+}
+
+// State returns the state of the file.
+func (n *Names) State() (state uint32, err error) {
+	err = n.m.Guard(func() { state, _ = n.m.Load32(layout.NamesState) })
+	return state, err
+}
+
+// SetState changes the state from one to another, and tells whether it was the one.
+func (n *Names) SetState(from, to uint32) (done bool, err error) {
+	err = n.m.Guard(func() { done, _ = n.m.CompareAndSwap32(layout.NamesState, from, to) })
+	return done, err
+}
+
+// Is reports whether the file at path is this one.
+func (n *Names) Is(path string) bool { return n.m.Is(path) }
+
+// Bytes returns how many bytes are mapped.
+func (n *Names) Bytes() int64 { return int64(n.m.Len()) }
+
+// Close gives the file up.
+func (n *Names) Close() error { return n.m.Close() }

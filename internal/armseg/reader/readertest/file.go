@@ -1,0 +1,114 @@
+//go:build linux
+
+// Package readertest makes segments of the ARM libraries byte by byte, after the layout
+// and not after any writer, so that readers can be tested with segments that no writer
+// would make.
+package readertest
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+)
+
+// File is a file of either kind. B is its own memory; there are no atomics here, so a
+// test changes it while nobody reads.
+type File struct {
+	t    testing.TB
+	B    []byte
+	Path string
+	f    *os.File
+	next uint64 // free room
+}
+
+// create makes a file of a user's that is to have a name; publish gives it that.
+func create(t testing.TB, dir, name string, uid uint32, size int64) *File {
+	t.Helper()
+	path := filepath.Join(dir, layout.NewPrefix+name)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o660)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() }) // may be closed
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	if uid != uint32(os.Geteuid()) {
+		if err := f.Chown(int(uid), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := &File{t: t, Path: filepath.Join(dir, name), f: f}
+	file.remap(size)
+	return file
+}
+
+func (f *File) publish() {
+	f.t.Helper()
+	dir, name := filepath.Split(f.Path)
+	if err := os.Rename(filepath.Join(dir, layout.NewPrefix+name), f.Path); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *File) remap(size int64) {
+	f.t.Helper()
+	mem, err := unix.Mmap(int(f.f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = unix.Munmap(mem) }) // fails for no mapping of ours
+	f.B = mem
+}
+
+// Alloc lengthens the file by room that nothing is in.
+func (f *File) Alloc(n uint64) { f.t.Helper(); f.alloc(n) }
+
+// alloc hands out room, and lengthens the file for it.
+func (f *File) alloc(n uint64) uint64 {
+	f.t.Helper()
+	off := (f.next + 63) &^ 63
+	f.next = off + n
+	if f.next > uint64(len(f.B)) {
+		size := int64(max(f.next, 2*uint64(len(f.B))))
+		if err := f.f.Truncate(size); err != nil {
+			f.t.Fatal(err)
+		}
+		f.remap(size)
+	}
+	return off
+}
+
+// Truncate cuts the file off under all mappings.
+func (f *File) Truncate(size int64) {
+	f.t.Helper()
+	if err := f.f.Truncate(size); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Put16 stores a word.
+func (f *File) Put16(off uint64, v uint16) { binary.NativeEndian.PutUint16(f.B[off:], v) }
+
+// Put32 stores a word.
+func (f *File) Put32(off uint64, v uint32) { binary.NativeEndian.PutUint32(f.B[off:], v) }
+
+// Put64 stores a word.
+func (f *File) Put64(off, v uint64) { binary.NativeEndian.PutUint64(f.B[off:], v) }
+
+// Get32 loads a word.
+func (f *File) Get32(off uint64) uint32 { return binary.NativeEndian.Uint32(f.B[off:]) }
+
+// Get64 loads a word.
+func (f *File) Get64(off uint64) uint64 { return binary.NativeEndian.Uint64(f.B[off:]) }
+
+// Add64 adds to a word.
+func (f *File) Add64(off, n uint64) { f.Put64(off, f.Get64(off)+n) }
+
+// Text stores a text with a zero byte behind it.
+func (f *File) Text(off uint64, s string) { f.B[off+uint64(copy(f.B[off:], s))] = 0 }

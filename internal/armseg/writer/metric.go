@@ -1,0 +1,188 @@
+package writer
+
+import (
+	"encoding/binary"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+)
+
+// Metric is an application's metric as a program declares it. It does not change.
+type Metric struct {
+	Type uint32
+	Name string // up to 43 bytes
+}
+
+// Value is a value of a metric: the 8 bytes of the data buffer as a word, or, for
+// TypeString32, the text.
+type Value struct {
+	Metric *Metric
+	Field  uint64
+	Text   string
+}
+
+// given are the values of one call by their places in the data buffer.
+type given struct {
+	has    [layout.Metrics + 1]bool
+	fields [layout.Metrics]uint64
+	text   [32]byte
+	bad    bool // there were values of metrics that the transaction has not
+}
+
+// which says which fields there are, as the second byte of flags of the data buffer does.
+func (g *given) which() (flags uint32) {
+	for i, has := range g.has {
+		if has {
+			flags |= 0x80 >> i
+		}
+	}
+	return flags
+}
+
+// Describe declares the metrics of a transaction, a string's last. What was declared
+// first stays, in whatever program; then values of others are bad data.
+func (t *Tran) Describe(metrics []*Metric) {
+	if t.descs.Load() != nil {
+		return
+	}
+	n, at := t.w.names, t.w.names.tranAt(t.ID)
+	meta := word32(n.base, at+layout.TranMeta)
+	if len(metrics) > 0 && atomic.CompareAndSwapUint32(meta, layout.RecordEmpty, layout.RecordBuilding) {
+		flags, i := uint32(0), 0
+		for _, m := range metrics {
+			place := i
+			if m.Type == layout.TypeString32 {
+				place = layout.Metrics
+			} else {
+				i++
+			}
+			desc := at + layout.TranDescs + uint64(place)*layout.DescLen
+			put32(n.base, desc+layout.DescType, m.Type)
+			putText(n.base, desc+layout.DescName, layout.DescLen-layout.DescName, m.Name)
+			flags |= 0x80 >> place
+		}
+		put32(n.base, at+layout.TranMetaFlags, flags)
+		atomic.StoreUint32(meta, layout.RecordPublished)
+	}
+	if atomic.LoadUint32(meta) == layout.RecordPublished {
+		t.descs.Store(n.descs(at))
+	}
+}
+
+// descs reads the descriptions that a transaction has.
+func (n *names) descs(at uint64) *[layout.Metrics + 1]Metric {
+	var all [layout.Metrics + 1]Metric
+	flags := get32(n.base, at+layout.TranMetaFlags)
+	for i := range all {
+		if flags&(0x80>>i) == 0 {
+			continue
+		}
+		desc := at + layout.TranDescs + uint64(i)*layout.DescLen
+		name := bytesAt(n.base, desc+layout.DescName, layout.DescLen-layout.DescName)
+		end := 0
+		for end < len(name) && name[end] != 0 {
+			end++
+		}
+		all[i] = Metric{get32(n.base, desc+layout.DescType), string(name[:end])}
+	}
+	return &all
+}
+
+// sort puts values in their places.
+func (t *Tran) sort(values []Value) (g given) {
+	descs := t.descs.Load()
+	for i := range values {
+		v := &values[i]
+		place := -1
+		if descs != nil && v.Metric != nil {
+			place = v.place(descs)
+		}
+		switch {
+		case place < 0:
+			g.bad = true
+			continue
+		case place == layout.Metrics:
+			fill(g.text[:], v.Text)
+		default:
+			g.fields[place] = v.Field
+		}
+		g.has[place] = true
+	}
+	return g
+}
+
+func (v *Value) place(descs *[layout.Metrics + 1]Metric) int {
+	for i := range descs {
+		if descs[i].Type == v.Metric.Type && descs[i].Name == v.Metric.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+// fill copies a text and fills up with blanks, as strings in data buffers are.
+func fill(b []byte, text string) {
+	for n := copy(b, text); n < len(b); n++ {
+		b[n] = ' '
+	}
+}
+
+// Divided is a field of one of the types with divisor.
+func Divided(v, divisor uint32) uint64 {
+	var b [8]byte
+	binary.NativeEndian.PutUint32(b[:], v)
+	binary.NativeEndian.PutUint32(b[4:], divisor)
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// Text8 is a field of TypeString8.
+func Text8(text string) uint64 {
+	var b [8]byte
+	fill(b[:], text)
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// split is the reverse of Divided.
+func split(field uint64) (v, divisor uint32) {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], field)
+	return binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
+}
+
+// decode returns a field's value as the metric's words have it. ok is false for a divisor
+// of 0.
+func decode(kind uint32, field uint64) (v uint64, ok bool) {
+	low, divisor := split(field)
+	switch kind {
+	case layout.TypeCounter32, layout.TypeNumericID32:
+		return uint64(low), true
+	case layout.TypeGauge32:
+		return uint64(int64(int32(low))), true
+	case layout.TypeCntrDivr32:
+		return math.Float64bits(float64(low) / float64(divisor)), divisor != 0
+	case layout.TypeGaugeDivr32:
+		return math.Float64bits(float64(int32(low)) / float64(divisor)), divisor != 0
+	}
+	return field, true
+}
+
+// metricsOf returns the cell's records of metrics, which it makes; nil says that there is
+// no room.
+func (c *tally) metricsOf() unsafe.Pointer {
+	w := c.b.w
+	off := atomic.LoadUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)))
+	if off == 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if off = atomic.LoadUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff))); off == 0 {
+			var err error
+			if off, err = w.alloc((layout.Metrics + 1) * layout.MetricLen); err != nil {
+				return nil
+			}
+			atomic.StoreUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)), off)
+		}
+	}
+	return unsafe.Add(w.base, off)
+}

@@ -1,0 +1,147 @@
+package writer
+
+import (
+	"sort"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+)
+
+// A slot's state word: what it is in, its generation, the transaction.
+const (
+	genShift  = 3
+	genMax    = 1<<14 - 1
+	tranShift = 32
+
+	handleShift = 17 // of the generation in a handle
+
+	// A start that finds no free slot among so many takes a new chunk, so that one in
+	// so many is free as long as there are chunks to be had.
+	searchLen = 256
+)
+
+func slotGen(word uint64) uint64 { return word >> genShift & genMax }
+
+// claim takes a slot of the block for a transaction and returns it with the word that it
+// is to have while the transaction runs; nil says that there is none.
+func (b *lane) claim(tran uint32) (slot unsafe.Pointer, active uint64) {
+	slot = unsafe.Add(b.w.base, uintptr(b.getHint())*64)
+	if active = take(slot, tran); active != 0 {
+		return slot, active
+	}
+	return b.search(tran)
+}
+
+// take claims a slot if it is free.
+func take(slot unsafe.Pointer, tran uint32) (active uint64) {
+	old := atomic.LoadUint64((*uint64)(slot))
+	if old&7 != layout.SlotFree {
+		return 0
+	}
+	gen := slotGen(old) + 1
+	if gen > genMax {
+		gen = 1
+	}
+	word := gen<<genShift | uint64(tran)<<tranShift
+	if !atomic.CompareAndSwapUint64((*uint64)(slot), old, word|layout.SlotClaimed) {
+		return 0
+	}
+	return word | layout.SlotActive
+}
+
+// search looks for a free slot near the one that was to be free, then for a new chunk,
+// then everywhere.
+func (b *lane) search(tran uint32) (slot unsafe.Pointer, active uint64) {
+	w := b.w
+	if w.full.Load() {
+		return nil, 0
+	}
+	chunks := *b.shelves.Load()
+	from := b.position(chunks)
+	if slot, active = b.scan(chunks, from, searchLen, tran); slot != nil {
+		return slot, active
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(*b.shelves.Load()) == len(chunks) { // else somebody was quicker to add one
+		c, err := b.addChunk()
+		if err == nil {
+			chunks, from = *b.shelves.Load(), uint32(len(chunks))*layout.SlotsPerChunk
+			b.freed(c.slot(0))
+		}
+	} else {
+		chunks, from = *b.shelves.Load(), uint32(len(chunks))*layout.SlotsPerChunk
+	}
+	if slot, active = b.scan(chunks, from, uint32(len(chunks))*layout.SlotsPerChunk, tran); slot != nil {
+		return slot, active
+	}
+	return w.scanAll(tran)
+}
+
+// scanAll looks through the other blocks. The caller holds w.mu.
+func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
+	// Set first: who frees a slot that was looked at already clears it again.
+	w.full.Store(true)
+	for _, other := range w.blocks {
+		if chunks := other.shelves.Load(); chunks != nil {
+			slot, active = other.scan(*chunks, 0, uint32(len(*chunks))*layout.SlotsPerChunk, tran)
+			if slot != nil {
+				w.full.Store(false)
+				return slot, active
+			}
+		}
+	}
+	atomic.AddUint64(word64(w.base, layout.ProcNoRoom), 1)
+	return nil, 0
+}
+
+// scan tries so many slots from a position among those of the chunks.
+func (b *lane) scan(chunks []shelf, from, n uint32, tran uint32) (slot unsafe.Pointer, active uint64) {
+	all := uint32(len(chunks)) * layout.SlotsPerChunk
+	for i := range min(n, all) {
+		at := (from + i) % all
+		where := chunks[at/layout.SlotsPerChunk].slot(at % layout.SlotsPerChunk)
+		slot = unsafe.Add(b.w.base, uintptr(where)*64)
+		if active = take(slot, tran); active != 0 {
+			b.freed(chunks[(at+1)%all/layout.SlotsPerChunk].slot((at + 1) % layout.SlotsPerChunk))
+			return slot, active
+		}
+	}
+	return nil, 0
+}
+
+// position is the hint's place among the slots of the chunks.
+func (b *lane) position(chunks []shelf) uint32 {
+	hint := b.getHint()
+	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].slot(layout.SlotsPerChunk) > hint })
+	if i == len(chunks) || hint < chunks[i].slot(0) {
+		return 0
+	}
+	return uint32(i)*layout.SlotsPerChunk + hint - chunks[i].slot(0)
+}
+
+// place returns a slot's chunk, and its number there. Chunks lie in the file in the order
+// of their numbers.
+func (w *Writer) place(slot unsafe.Pointer) (s shelf, at uint32) {
+	where := uint32((uintptr(slot) - uintptr(w.base)) / 64)
+	chunk := func(i int) shelf {
+		return shelf{uint32(i), uint64(get32(w.base, procChunks+4*uint64(i))) * 64}
+	}
+	n := int(get32(w.base, layout.ProcChunkNext))
+	i := sort.Search(n, func(i int) bool { return chunk(i).slot(layout.SlotsPerChunk) > where })
+	return chunk(i), where - chunk(i).slot(0)
+}
+
+// handle is what arm_start of libarm would have returned: the generation and the number
+// of the slot.
+func (r *Running) handle() uint32 {
+	s, at := r.c.b.w.place(r.slot)
+	return uint32(slotGen(r.active))<<handleShift | s.number*layout.SlotsPerChunk + at
+}
+
+// The hint is only that: who reads an old one, or one that another has used meanwhile,
+// searches.
+
+func (b *lane) freed(where uint32) { release32(&b.hint, where) }
+func (b *lane) getHint() uint32    { return atomic.LoadUint32(&b.hint) }

@@ -1,0 +1,100 @@
+package writer
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+)
+
+// Tran is a transaction that this process counts.
+type Tran struct {
+	ID, App uint32
+
+	w     *Writer
+	words tranWords
+	cells []atomic.Pointer[tally] // one for each of the writer's blocks, made when first used
+	descs atomic.Pointer[[layout.Metrics + 1]Metric]
+}
+
+// tally is what a block knows of a transaction.
+type tally struct {
+	p    unsafe.Pointer
+	b    *lane
+	tran *Tran
+}
+
+// Tran returns a transaction of an application and makes it active. It returns the same
+// one for the same key. active is false where the application is not: then it counts
+// nothing until Activate.
+func (w *Writer) Tran(app uint32, key, descr, detail string) (t *Tran, err error) {
+	id, err := w.names.tran(app, key, descr, detail)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t = w.trans[id]
+	if t == nil {
+		t = &Tran{ID: id, App: app, w: w, words: w.names.words(app, id), cells: make([]atomic.Pointer[tally], len(w.blocks))}
+		w.trans[id] = t
+	}
+	return t, nil
+}
+
+// Activate makes the transaction active again; ok is false where its application is not.
+func (t *Tran) Activate() (ok bool) { return t.w.names.activate(t.App, t.ID) }
+
+// Active reports whether starts count.
+func (t *Tran) Active() bool {
+	use := atomic.LoadUint64(t.words.use)
+	return uint32(use) != 0 && uint32(use>>32) == atomic.LoadUint32(t.words.epoch)
+}
+
+// newCell returns the block's cell for the transaction, which it makes, or that of
+// another block where there is no room; nil says that there is none either.
+func (t *Tran) newCell(b *lane) *tally {
+	w := t.w
+	if b = w.usable(b); b == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := t.cells[b.n].Load(); c != nil {
+		return c
+	}
+	off, err := w.makeCell(b, t.ID)
+	if err == nil {
+		c := &tally{unsafe.Add(w.base, off), b, t}
+		t.cells[b.n].Store(c)
+		return c
+	}
+	for i := range t.cells {
+		if c := t.cells[i].Load(); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// makeCell puts a cell in the directory of a block. The caller holds w.mu.
+func (w *Writer) makeCell(b *lane, id uint32) (uint64, error) {
+	entry := b.off + layout.BlockDir + 4*uint64((id-1)/layout.PageCells)
+	page := uint64(get32(w.base, entry)) * 64
+	if page == 0 {
+		var err error
+		if page, err = w.alloc(4 * layout.PageCells); err != nil {
+			return 0, err
+		}
+		put32(w.base, entry, uint32(page/64))
+	}
+	entry = page + 4*uint64((id-1)%layout.PageCells)
+	off, err := w.alloc(layout.CellLen)
+	if err != nil {
+		return 0, err
+	}
+	put32(w.base, off+layout.CellTran, id)
+	put64(w.base, off+layout.CellMin, 1<<64-1)
+	put32(w.base, entry, uint32(off/64))
+	return off, nil
+}

@@ -1,0 +1,199 @@
+// Package writer counts for a process, in the files whose layout package layout describes.
+// Instrumented programs link it.
+package writer
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+)
+
+// ErrNoRoom says that the process's file cannot grow: the file system, the address space
+// or a limit of the process is used up. It wraps the cause.
+var ErrNoRoom = errors.New("no room for what is measured")
+
+// errRetired says that the agent took a file of names away while it was being joined.
+var errRetired = errors.New("the file of names was removed meanwhile")
+
+const (
+	attachTries = 5
+	maxBlocks   = 64
+)
+
+// Writer counts for a process in one directory. It stays until the process ends: what it
+// gives out points into its files. Its methods may be called by several goroutines.
+type Writer struct {
+	base   unsafe.Pointer // of the process's file
+	began  time.Time      // what the runtime's clock is read against
+	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
+
+	blocks []*lane     // one for each P, made when it is first used
+	full   atomic.Bool // no slot was free, and none was freed since
+
+	names *names
+	file  *segFile
+
+	mu      sync.Mutex // guards growing, and what follows
+	trans   map[uint32]*Tran
+	noRoom  error // why the file did not grow
+	lastTry time.Time
+}
+
+// Attach joins the names of this user in dir, or makes them, and publishes a file of this
+// process. An error leaves nothing behind.
+func Attach(dir string) (*Writer, error) {
+	var err error
+	for try := range attachTries {
+		// Below 20 ms in all; the agent decides about a file of names faster than that.
+		time.Sleep(time.Duration(try) * time.Millisecond)
+		var w *Writer
+		if w, err = attach(dir); err == nil {
+			return w, nil
+		}
+		if !errors.Is(err, errRetired) && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		if _, statErr := os.Stat(dir); statErr != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func attach(dir string) (*Writer, error) {
+	n, err := openNames(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{names: n, trans: map[uint32]*Tran{}}
+	w.clock()
+	if err := w.create(dir); err != nil {
+		n.f.close()
+		return nil, err
+	}
+	// The agent marks a file of names first and looks for processes after that, so one
+	// of the two sees the other.
+	if !n.ready() {
+		w.file.remove()
+		n.f.close()
+		return nil, errRetired
+	}
+	w.makeBlocks()
+	return w, nil
+}
+
+// clock relates the runtime's clock to CLOCK_MONOTONIC, by the reading that took the
+// shortest time of a few.
+func (w *Writer) clock() {
+	w.began = time.Now()
+	best := time.Duration(1 << 62)
+	for range 8 {
+		before := time.Since(w.began)
+		mono := monotonic()
+		after := time.Since(w.began)
+		if after-before < best {
+			best = after - before
+			w.offset = mono - int64(before+best/2)
+		}
+	}
+}
+
+// now is the time since the writer was attached, in nanoseconds.
+func (w *Writer) now() int64 { return int64(time.Since(w.began)) }
+
+// makeBlocks provides for as many blocks as goroutines can run at once.
+func (w *Writer) makeBlocks() {
+	n := min(max(runtime.GOMAXPROCS(0), runtime.NumCPU()), maxBlocks)
+	w.blocks = make([]*lane, n)
+	for i := range w.blocks {
+		w.blocks[i] = &lane{w: w, n: i}
+	}
+}
+
+// create makes and publishes the process's file.
+func (w *Writer) create(dir string) error {
+	f, err := makeFile(dir)
+	if err != nil {
+		return err
+	}
+	w.file = f
+	length, least := uint64(mapSize64), uint64(1<<20)
+	if unsafe.Sizeof(uintptr(0)) == 4 {
+		length = mapSize32
+	}
+	err = f.lock()
+	if err == nil {
+		err = f.mapAll(length, least)
+	}
+	if err == nil {
+		w.base = f.base
+		err = w.grow(0, procTables)
+	}
+	if err == nil {
+		w.header()
+		name := filepath.Base(f.path)[len(layout.NewPrefix):] + layout.ProcSuffix
+		err = f.publish(name)
+	}
+	if err != nil {
+		f.remove()
+	}
+	return err
+}
+
+// header writes all that stands when the file is published.
+func (w *Writer) header() {
+	copy(bytesAt(w.base, layout.ProcMagic, 8), layout.MagicProc)
+	put16(w.base, layout.ProcMajor, layout.Major)
+	put16(w.base, layout.ProcMinor, layout.Minor)
+	for off, v := range map[uint64]uint32{
+		layout.ProcOrder: layout.ByteOrder, layout.ProcHeaderLen: layout.ProcLen, layout.ProcBlockLen: layout.BlockLen, layout.ProcChunkLen: layout.ChunkLen,
+		layout.ProcCellLen: layout.CellLen, layout.ProcPID: uint32(os.Getpid()), layout.ProcUID: uint32(os.Geteuid()), layout.ProcLanguage: layout.LanguageGo,
+		layout.ProcAppMax: layout.AppMax, layout.ProcChunkMax: layout.ChunkMax, layout.ProcBlockMax: layout.BlockMax, layout.ProcEventLen: layout.EventLen, layout.ProcPairLen: layout.PairLen,
+	} {
+		put32(w.base, off, v)
+	}
+	pidns, start := identity()
+	for off, v := range map[uint64]uint64{
+		layout.ProcPIDNS: pidns, layout.ProcStart: start, layout.ProcNonce: w.names.nonce(),
+		layout.ProcInitsOff: procInits, layout.ProcChunksOff: procChunks, layout.ProcBlocksOff: procBlocks, layout.ProcBump: procTables,
+	} {
+		put64(w.base, off, v)
+	}
+	name, _ := os.Executable()
+	putText(w.base, layout.ProcName, 64, filepath.Base(name))
+	put32(w.base, layout.ProcState, layout.StateReady)
+}
+
+// OpenApp counts an application's arm_init and returns its number. who is its user, "*"
+// for the login name, "" for none.
+func (w *Writer) OpenApp(key, descr, who string) (uint32, error) {
+	id, err := w.names.app(key, descr, who)
+	if err != nil {
+		return 0, err
+	}
+	// A process killed between the two leaves an application active for too long, not
+	// one inactive that others use.
+	w.names.opened(id)
+	w.inits(id, 1)
+	return id, nil
+}
+
+// CloseApp counts an arm_end; ok is false where the application had no user left.
+func (w *Writer) CloseApp(id uint32) (ok bool) {
+	if uint32(w.names.use(id)) == 0 {
+		return false
+	}
+	w.inits(id, -1)
+	return w.names.closed(id)
+}
+
+func (w *Writer) inits(app uint32, by int32) {
+	atomic.AddInt32((*int32)(unsafe.Add(w.base, procInits+4*uintptr(app-1))), by)
+}
