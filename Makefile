@@ -1,8 +1,9 @@
 # Targets for people and for .ci/run. Each prints what it runs.
 #
 #	make build      the agents, into bin/
-#	make test       everything that can fail; as root, installs what it needs
-#	make unit race system check cross   the parts of it
+#	make test       everything that can fail; as root, installs what it needs, goes on
+#	                after a failure and lists in the end what failed
+#	make deps check cross unit race system   the parts of it
 #	make fuzz       every fuzz target, FUZZTIME each
 #	make bench      every benchmark program; compares with what is installed
 #	make install    ./Install
@@ -25,7 +26,8 @@ GOTEST := go run github.com/pcp-rtime/rtime/scripts/gotest -count=1 -shuffle=on 
 MODULES := arm/otel
 in_modules = @set -e; for m in $(MODULES); do echo "cd $$m && $(1)"; (cd $$m && $(1)); done
 
-.PHONY: build test deps unit race system check cross fuzz bench install clean
+.PHONY: build test deps check cross unit unit-here unit-modules race race-here race-modules system \
+	fuzz bench install clean
 .NOTPARALLEL:
 
 build:
@@ -35,7 +37,8 @@ build:
 		CGO_ENABLED=0 go build -trimpath -o bin/pmda$$name ./$$d; \
 	done
 
-test: deps check cross unit race system
+test:
+	@scripts/each deps check cross unit race system
 
 deps:
 	scripts/test-deps
@@ -43,13 +46,21 @@ deps:
 check:
 	scripts/lint
 
-unit:
+unit: unit-here unit-modules
+
+unit-here:
 	$(GOTEST) ./...
+
+unit-modules:
 	$(call in_modules,$(GOTEST) ./...)
 
+race: race-here race-modules
+
 # What lies in test/ runs programs that were built without the detector.
-race:
-	$(GOTEST) -race $$(go list ./... | grep -v /test/)
+race-here:
+	all=$$(go list ./...) && $(GOTEST) -race $$(echo "$$all" | grep -v /test/)
+
+race-modules:
 	$(call in_modules,$(GOTEST) -race ./...)
 
 # Alone, and last: these tests change what the machine's own pmcd runs, and PCP's

@@ -1,6 +1,7 @@
 // Gotest runs go test and shows its summary lines and the output of what failed. It
-// ends with a line that counts every test and subtest, and fails if one failed or was
-// skipped: what a machine cannot test must not look tested.
+// ends with a line for each test that failed, which begins with FAILED, and with a line
+// that counts every test and subtest. It fails if a test failed or was skipped, because
+// what a machine cannot test must not look tested, and if there was no test at all.
 //
 //	go run ./scripts/gotest [flags and packages of go test]
 package main
@@ -12,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -37,13 +39,22 @@ func main() {
 	t := tally{out: os.Stdout, output: make(map[string][]string)}
 	readErr := t.read(out)
 	err = cmd.Wait()
+	for _, name := range t.bad {
+		fmt.Println("FAILED", name)
+	}
+	for _, name := range t.left {
+		fmt.Println("FAILED", name, "(skipped)")
+	}
 	fmt.Printf("%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
 	for _, e := range []error{readErr, err} {
 		if e != nil {
 			fmt.Fprintln(os.Stderr, "gotest: go test:", e)
 		}
 	}
-	if readErr != nil || err != nil || t.failed+t.skipped > 0 {
+	if t.passed == 0 {
+		fmt.Fprintln(os.Stderr, "gotest: no test passed")
+	}
+	if readErr != nil || err != nil || t.failed+t.skipped > 0 || t.passed == 0 {
 		os.Exit(1)
 	}
 }
@@ -52,6 +63,8 @@ func main() {
 type tally struct {
 	out                     io.Writer
 	output                  map[string][]string
+	bad                     []string // packages and tests that failed, without those above them
+	left                    []string // tests that were skipped
 	passed, failed, skipped int
 }
 
@@ -81,13 +94,23 @@ func (t *tally) event(e event) {
 		}
 		return
 	case "pass":
-		t.passed += count(e)
+		if e.Test != "" {
+			t.passed++
+		}
 	case "fail":
-		// A package fails without a failing test if it does not build or panics.
-		t.failed += count(e)
+		// Of a package, the event comes last.
+		if e.Test != "" || !t.within(e) {
+			t.failed++
+		}
+		if !t.within(e) {
+			t.bad = append(t.bad, name(e))
+		}
 		t.show(key)
 	case "skip":
-		t.skipped += count(e)
+		if e.Test != "" {
+			t.skipped++
+			t.left = append(t.left, name(e))
+		}
 		t.show(key)
 	default:
 		return
@@ -95,15 +118,20 @@ func (t *tally) event(e event) {
 	delete(t.output, key)
 }
 
+// within reports whether something that failed is a part of what e is about. A package
+// without such a part has not been built, or has ended outside of its tests.
+func (t *tally) within(e event) bool {
+	prefix := e.Package + " "
+	if e.Test != "" {
+		prefix += e.Test + "/"
+	}
+	return slices.ContainsFunc(t.bad, func(s string) bool { return strings.HasPrefix(s, prefix) })
+}
+
+func name(e event) string { return strings.TrimSpace(e.Package + " " + e.Test) }
+
 func (t *tally) show(key string) {
 	for _, line := range t.output[key] {
 		fmt.Fprint(t.out, line)
 	}
-}
-
-func count(e event) int {
-	if e.Test == "" {
-		return 0
-	}
-	return 1
 }

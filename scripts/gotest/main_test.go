@@ -18,6 +18,12 @@ func TestTally(t *testing.T) {
 {"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 {"Action":"pass","Package":"p"}
 {"Action":"skip","Package":"q"}
+{"Action":"fail","Package":"r","Test":"TestD/one"}
+{"Action":"pass","Package":"r","Test":"TestD/two"}
+{"Action":"fail","Package":"r","Test":"TestD"}
+{"Action":"fail","Package":"r"}
+{"ImportPath":"s.test","Action":"build-output","Output":"s.go:1: no\n"}
+{"Action":"fail","Package":"s","FailedBuild":"s.test"}
 not json
 `
 	var out strings.Builder
@@ -25,10 +31,17 @@ not json
 	if err := tl.read(strings.NewReader(in)); err != nil {
 		t.Fatal(err)
 	}
-	if tl.passed != 2 || tl.failed != 1 || tl.skipped != 1 {
-		t.Errorf("passed %d, failed %d, skipped %d; want 2, 1, 1", tl.passed, tl.failed, tl.skipped)
+	if tl.passed != 3 || tl.failed != 4 || tl.skipped != 1 {
+		t.Errorf("passed %d, failed %d, skipped %d; want 3, 4, 1", tl.passed, tl.failed, tl.skipped)
 	}
-	want := "why\nno tool\nok  \tp\t0.1s\nnot json\n"
+	bad, left := "p TestB; r TestD/one; s", "p TestC"
+	if got := strings.Join(tl.bad, "; "); got != bad {
+		t.Errorf("listed as failed %q, want %q", got, bad)
+	}
+	if got := strings.Join(tl.left, "; "); got != left {
+		t.Errorf("listed as skipped %q, want %q", got, left)
+	}
+	want := "why\nno tool\nok  \tp\t0.1s\ns.go:1: no\nnot json\n"
 	if out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}

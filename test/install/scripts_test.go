@@ -181,3 +181,43 @@ func TestNoGo(t *testing.T) {
 		t.Errorf("old Go: exit status %d: %s", code, out)
 	}
 }
+
+// TestEach runs targets that succeed, fail with a list, fail without, and are not there.
+func TestEach(t *testing.T) {
+	dir := t.TempDir()
+	text, err := os.ReadFile(top(t, "scripts/each"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, map[string]string{"scripts/each": string(text), "Makefile": `
+good:
+	@echo 3 passed, 0 failed, 0 skipped
+lists: one two
+one:
+	@echo FAILED pkg TestA/b; echo 1 passed, 1 failed, 0 skipped; exit 1
+two:
+	@echo FAILED pkg TestC "(skipped)"; echo 5 passed, 0 failed, 1 skipped; exit 1
+silent: silent-part
+silent-%:
+	@exit 3
+`})
+	run := func(targets ...string) (string, int) {
+		t.Helper()
+		c := exec.Command(filepath.Join(dir, "scripts/each"), targets...)
+		out, err := c.CombinedOutput()
+		if c.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), c.ProcessState.ExitCode()
+	}
+	out, code := run("good")
+	if code != 0 || !strings.HasSuffix(out, "\n== nothing failed\ntotal: 3 passed, 0 failed, 0 skipped\n") {
+		t.Errorf("good: exit status %d:\n%s", code, out)
+	}
+	out, code = run("lists", "silent", "nosuch", "good")
+	want := "\n== failed\n  lists: pkg TestA/b\n  lists: pkg TestC (skipped)\n  silent: silent-part\n" +
+		"  nosuch: exit status 2\ntotal: 9 passed, 1 failed, 1 skipped\n"
+	if code != 1 || !strings.HasSuffix(out, want) {
+		t.Errorf("exit status %d, printed\n%swant at the end%s", code, out, want)
+	}
+}
