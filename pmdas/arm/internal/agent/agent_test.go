@@ -147,12 +147,24 @@ func TestReload(t *testing.T) {
 	if err := reload("weight 50\nusers merge\n"); err != nil {
 		t.Error(err)
 	}
-	want := collect.DefaultConfig()
-	want.Weight, want.UsersApart = 0.5, true
+	want := before
+	want.Weight = 0.5
 	if conf() != want {
 		t.Errorf("%+v, want %+v", conf(), want)
 	}
-	r.is("control.interval", "", "1")
+	r.is("control.interval", "", "5")
+	if err := r.conn.Store("rtime.arm.control.window", "", pcp.Num(20.0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := reload("interval 2\n"); err != nil {
+		t.Error(err)
+	}
+	r.is("control.window", "", "20")
+	if err := reload("window 40\n"); err != nil {
+		t.Error(err)
+	}
+	r.is("control.window", "", "40")
+	r.is("control.interval", "", "2")
 	for _, line := range []string{"users takes effect when the agent is started again", "weight 50"} {
 		if !strings.Contains(r.log.String(), line) {
 			t.Errorf("no %q in the log: %s", line, r.log)

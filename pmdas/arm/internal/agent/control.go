@@ -57,7 +57,7 @@ func settings() []setting {
 func (a *Agent) controlMetrics() []pmda.Metric {
 	var rows []pmda.Metric
 	for _, s := range settings() {
-		help := fmt.Sprintf("From %v to %v.%s\nWhat is stored lasts until the agent ends or reads its configuration again.",
+		help := fmt.Sprintf("From %v to %v.%s\nWhat is stored lasts until the agent ends or reads a configuration that says otherwise.",
 			s.least, s.most, mayStore)
 		if s.help != "" {
 			help = s.help + "\n" + help

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
@@ -33,17 +32,17 @@ func (a *Agent) setup(o *pmda.Options) error {
 	return nil
 }
 
-// load reads the configuration file. Without a file the defaults hold.
+// load reads the configuration file. What the file does not give stays as it is; without a
+// file everything does.
 func (a *Agent) load() error {
-	c, err := conf.Load(a.configFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		a.conf = collect.DefaultConfig()
-	case err != nil:
-		return err
-	default:
-		a.conf = c
+	c, err := conf.Load(a.configFile, a.conf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	a.conf = c
 	return nil
 }
 

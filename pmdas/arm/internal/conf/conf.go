@@ -1,12 +1,9 @@
 // Package conf reads the configuration file of the agent rtarm; see package keyword for
-// its form. Interval, weight and timeout are the keywords of the SpmiArmd daemon (seed
-// 000, "Configuring the SpmiArmd Daemon").
+// its form. The keywords interval, weight and timeout are those that the SpmiArmd daemon of
+// AIX had.
 package conf
 
 import (
-	"io"
-	"os"
-
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 )
@@ -21,22 +18,10 @@ const (
 
 const maxSeconds = 366 * 86400
 
-// Load reads the configuration file at path. What it does not say is as in
-// collect.DefaultConfig.
-func Load(path string) (collect.Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return collect.Config{}, err
-	}
-	defer f.Close()
-	return Parse(f, path)
-}
-
-// Parse reads a configuration from r. name stands in its error, which has all mistakes.
-func Parse(r io.Reader, name string) (collect.Config, error) {
-	c := collect.DefaultConfig()
-	weight := 100 * c.Weight
-	err := keyword.Parse(r, name, map[string]keyword.Keyword{
+// Load reads the configuration file at path. What it does not give is as in current.
+func Load(path string, current collect.Config) (collect.Config, error) {
+	c, weight := current, 100*current.Weight
+	_, err := keyword.Load(path, map[string]keyword.Keyword{
 		"interval":          keyword.Seconds(&c.Interval, MinInterval, MaxInterval),
 		"weight":            keyword.Number(&weight, MinWeight, MaxWeight),
 		"timeout":           keyword.Seconds(&c.Timeout, 0, maxSeconds),
@@ -52,7 +37,7 @@ func Parse(r io.Reader, name string) (collect.Config, error) {
 		"maxuserbytes":      keyword.Whole(&c.MaxUserBytes, 1<<20, 1<<40),
 	})
 	if err != nil {
-		return collect.Config{}, err
+		return current, err
 	}
 	c.Weight = weight / 100
 	return c, nil

@@ -12,7 +12,17 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-func TestParse(t *testing.T) {
+// load reads text as the file f.
+func load(t *testing.T, text string, current collect.Config) (collect.Config, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("f", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load("f", current)
+}
+
+func TestLoad(t *testing.T) {
 	for text, change := range map[string]func(*collect.Config){
 		"": func(*collect.Config) {},
 		"interval 0.5\nweight 20\ntimeout 0\n": func(c *collect.Config) {
@@ -32,7 +42,7 @@ func TestParse(t *testing.T) {
 	} {
 		want := collect.DefaultConfig()
 		change(&want)
-		if got, err := Parse(strings.NewReader(text), "f"); err != nil || got != want {
+		if got, err := load(t, text, collect.DefaultConfig()); err != nil || got != want {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
@@ -48,23 +58,28 @@ func TestRefused(t *testing.T) {
 		"maxuserbytes 1":          "f:1: maxuserbytes: 1 is not between 1048576 and 1099511627776",
 		"maxtransactions 1000001": "f:1: maxtransactions: 1000001 is not between 1 and 1000000",
 	} {
-		got, err := Parse(strings.NewReader(text), "f")
-		if err == nil || err.Error() != want || got != (collect.Config{}) {
+		got, err := load(t, text, collect.DefaultConfig())
+		if err == nil || err.Error() != want || got != collect.DefaultConfig() {
 			t.Errorf("%q: %+v, %v; want %s", text, got, err, want)
 		}
 	}
 }
 
-func TestLoad(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rtarm.conf")
-	if _, err := Load(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a file: %v", err)
+func TestNoFile(t *testing.T) {
+	c, err := Load(filepath.Join(t.TempDir(), "none"), collect.DefaultConfig())
+	if !errors.Is(err, fs.ErrNotExist) || c != collect.DefaultConfig() {
+		t.Errorf("without a file: %+v, %v", c, err)
 	}
-	if err := os.WriteFile(path, []byte("window 30\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := Load(path); err != nil || c.Window != 30*time.Second {
-		t.Errorf("%+v, %v", c, err)
+}
+
+// TestAgain: what a file does not give stays as it is.
+func TestAgain(t *testing.T) {
+	current := collect.DefaultConfig()
+	current.Interval, current.Weight, current.MaxPairs = 7*time.Second, 0.3, 17
+	want := current
+	want.Window = 30 * time.Second
+	if c, err := load(t, "window 30\n", current); err != nil || c != want {
+		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 }
 
@@ -80,7 +95,7 @@ func TestShipped(t *testing.T) {
 			b.WriteString(line + "\n")
 		}
 	}
-	if c, err := Parse(strings.NewReader(b.String()), "f"); err != nil || c != collect.DefaultConfig() {
+	if c, err := load(t, b.String(), collect.Config{}); err != nil || c != collect.DefaultConfig() {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 13 {

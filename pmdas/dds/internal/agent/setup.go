@@ -56,17 +56,17 @@ func there(path string) bool {
 	return err == nil
 }
 
-// load reads the configuration file. Without a file the defaults hold.
+// load reads the configuration file. What the file does not give stays as it is; without a
+// file everything does.
 func (a *Agent) load() error {
-	c, err := conf.Load(a.configFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		a.conf = conf.Defaults()
-	case err != nil:
-		return err
-	default:
-		a.conf = c
+	c, err := conf.Load(a.configFile, a.conf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	a.conf = c
 	return nil
 }
 

@@ -4,9 +4,6 @@ package conf
 
 import (
 	"fmt"
-	"io"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
@@ -37,22 +34,12 @@ func Defaults() Config {
 	}
 }
 
-// Load reads the configuration file at path. What it does not say is as in Defaults.
-func Load(path string) (Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Config{}, err
-	}
-	defer f.Close()
-	return Parse(f, path)
-}
-
-// Parse reads a configuration from r. name stands in its error, which has all mistakes.
-func Parse(r io.Reader, name string) (Config, error) {
-	c := Defaults()
-	err := keyword.Parse(r, name, map[string]keyword.Keyword{
+// Load reads the configuration file at path. What it does not give is as in current.
+func Load(path string, current Config) (Config, error) {
+	c := current
+	_, err := keyword.Load(path, map[string]keyword.Keyword{
 		"timeout":       timeout(&c.Timeout),
-		"keep":          seconds(&c.Keep, 366*86400),
+		"keep":          keyword.Seconds(&c.Keep, 0, 366*86400),
 		"maxsuppliers":  keyword.Whole(&c.Suppliers, 0, 100000),
 		"maxcontexts":   keyword.Whole(&c.Contexts, 0, 10000000),
 		"maxstatistics": keyword.Whole(&c.Statistics, 0, 100000000),
@@ -63,29 +50,21 @@ func Parse(r io.Reader, name string) (Config, error) {
 		"maxbytes":      keyword.Whole(&c.Bytes, 0, 64<<30),
 	})
 	if err != nil {
-		return Config{}, err
+		return current, err
 	}
 	return c, nil
 }
 
-// seconds takes whole seconds.
-func seconds(to *time.Duration, high int64) keyword.Keyword {
-	return func(v string) error {
-		var n int64
-		err := keyword.Whole(&n, 0, high)(v)
-		*to = time.Duration(n) * time.Second
-		return err
-	}
-}
-
 // timeout takes the seconds that the SPMI allows, or 0.
 func timeout(to *time.Duration) keyword.Keyword {
-	const low, high = 15, 600
-	return func(v string) error {
-		n, err := strconv.ParseUint(v, 10, 63)
-		if err == nil && n != 0 && (n < low || n > high) {
-			return fmt.Errorf("%s is not between %d and %d, or 0", v, low, high)
+	return keyword.One(func(v string) error {
+		if v == "0" {
+			*to = 0
+			return nil
 		}
-		return seconds(to, high)(v)
-	}
+		if err := keyword.Seconds(to, 15, 600).Take(v); err != nil {
+			return fmt.Errorf("%w, or 0", err)
+		}
+		return nil
+	})
 }

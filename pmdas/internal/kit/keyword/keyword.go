@@ -1,7 +1,20 @@
-// Package keyword reads configuration files of the form that the daemons of AIX's
-// Performance Toolbox had: a keyword in column one, white space, a value. Blank lines
-// and comments, from a '#' at the beginning of a word to the end of the line, are passed
-// over. A file with any mistake is refused as a whole, with all its mistakes.
+// Package keyword reads the configuration files of all agents, which have the form that
+// the daemons of AIX's Performance Toolbox had: a keyword in column one, white space, a
+// value. Blank lines are passed over, and so are comments, from a '#' at the beginning of
+// a word to the end of the line. A file with a mistake is refused as a whole, with all its
+// mistakes.
+//
+// An agent says which keywords there are and where their values go, and fills in a copy of
+// its configuration:
+//
+//	c := current
+//	c.Hosts = nil // lists are replaced, numbers and words stay
+//	given, err := keyword.Load(path, map[string]keyword.Keyword{
+//		"interval": keyword.Seconds(&c.Interval, 0.1, 3600),
+//		"users":    keyword.Choice(&c.Apart, []string{"merge", "apart"}, []bool{false, true}),
+//		"host":     keyword.List(func(name string) error { return c.addHost(name) }),
+//		"hosts":    keyword.Files("host"),
+//	})
 package keyword
 
 import (
@@ -10,14 +23,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Keyword takes the value that a file gives to one keyword. Its error says what is wrong
-// with the value.
-type Keyword func(value string) error
+// Keyword says how the values of a keyword are read. Number, Seconds, Whole, Choice and One
+// make keywords that may stand once, with one value; List and Files make keywords that may
+// stand on several lines, with several values each.
+type Keyword struct {
+	list  bool
+	take  func(value string) error // says what is wrong with the value
+	whole []string                 // values that stand for the whole list
+	files string                   // the keyword whose values the files hold
+}
+
+// Given says which keywords a file has. Files counts as the keyword that it fills.
+type Given map[string]bool
 
 // Error is one mistake in a file.
 type Error struct {
@@ -43,52 +67,150 @@ const (
 	maxLine   = 64 << 10 // bytes
 )
 
-// Parse reads a file from r and hands each value to its keyword. name stands in the
-// errors, of which the one returned joins all (the first 50), each an *Error. After an
-// error some keywords have taken values, which the caller must not use.
-func Parse(r io.Reader, name string, known map[string]Keyword) error {
-	p := parser{known: known, first: make(map[string]int)}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	var bad []error
-	for lines.Scan() && len(bad) < maxErrors {
-		p.no++
-		if word, err := p.line(lines.Text()); err != nil {
-			bad = append(bad, &Error{name, p.no, word, err.Error()})
-		}
+// Load reads the file at path; see Parse. Where there is no such file, the error matches
+// fs.ErrNotExist.
+func Load(path string, known map[string]Keyword) (Given, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	if err := lines.Err(); err != nil {
-		bad = append(bad, &Error{File: name, Line: p.no + 1, Reason: err.Error()})
+	defer f.Close()
+	return Parse(f, path, known)
+}
+
+// Parse reads a file from r and hands each value to its keyword. name stands in the errors,
+// and the files that the file names are looked for in the folder of name. The error joins
+// the first 50 mistakes, in the order of the lines, each an *Error. After an error some
+// keywords have taken values, which the caller must not use.
+func Parse(r io.Reader, name string, known map[string]Keyword) (Given, error) {
+	p := parser{known: known, file: name, dir: filepath.Dir(name), first: make(map[string]int), given: make(Given),
+		values: make(map[string]map[string]int)}
+	p.lines(r, p.line)
+	p.checkWhole()
+	if len(p.bad) > 0 {
+		return nil, errors.Join(p.bad...)
 	}
-	return errors.Join(bad...)
+	return p.given, nil
 }
 
 type parser struct {
-	known map[string]Keyword
-	first map[string]int // the line on which a keyword stood
-	no    int
+	known  map[string]Keyword
+	file   string // being read
+	no     int    // of the line being read
+	dir    string
+	first  map[string]int            // the line on which a keyword stood first
+	values map[string]map[string]int // of keywords with values for the whole list: the lines of all values
+	given  Given
+	bad    []error
 }
 
-// line takes one line in. The keyword is for the error.
-func (p *parser) line(line string) (word string, err error) {
+// fail notes a mistake.
+func (p *parser) fail(keyword, format string, args ...any) {
+	switch {
+	case len(p.bad) < maxErrors:
+		p.bad = append(p.bad, &Error{p.file, p.no, keyword, fmt.Sprintf(format, args...)})
+	case len(p.bad) == maxErrors:
+		p.bad = append(p.bad, &Error{File: p.file, Reason: "there are more mistakes"})
+	}
+}
+
+// lines calls f with each line of r, until there are too many mistakes.
+func (p *parser) lines(r io.Reader, f func(string)) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for p.no = 1; len(p.bad) <= maxErrors && lines.Scan(); p.no++ {
+		f(lines.Text())
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		p.fail("", "line of more than %d bytes", maxLine)
+	case err != nil:
+		p.fail("", "%v", err)
+	}
+}
+
+func (p *parser) line(line string) {
 	fields := words(line)
 	if len(fields) == 0 {
-		return "", nil
+		return
 	}
-	word = fields[0]
-	set, ok := p.known[word]
+	word, values := fields[0], fields[1:]
+	k, ok := p.known[word]
 	switch {
 	case !strings.HasPrefix(line, word):
-		return "", fmt.Errorf("white space before %q; a keyword begins in column one", word)
+		p.fail("", "white space before %q; a keyword begins in column one", word)
+		return
 	case !ok:
-		return "", fmt.Errorf("unknown keyword %q", word)
-	case len(fields) != 2:
-		return word, fmt.Errorf("one value expected, not %d", len(fields)-1)
-	case p.first[word] > 0:
-		return word, fmt.Errorf("stands on line %d already", p.first[word])
+		p.fail("", "unknown keyword %q", word)
+		return
+	case len(values) == 0:
+		p.fail(word, "no value")
+		return
+	case !k.list && len(values) > 1:
+		p.fail(word, "one value expected, not %d", len(values))
+		return
+	case !k.list && p.first[word] > 0:
+		p.fail(word, "stands on line %d already", p.first[word])
+		return
 	}
-	p.first[word] = p.no
-	return word, set(fields[1])
+	if p.first[word] == 0 {
+		p.first[word] = p.no
+	}
+	for _, v := range values {
+		if k.files != "" {
+			p.include(word, k.files, v)
+		} else {
+			p.value(word, k, v)
+		}
+	}
+}
+
+func (p *parser) value(word string, k Keyword, v string) {
+	p.given[word] = true
+	if len(k.whole) > 0 {
+		if p.values[word] == nil {
+			p.values[word] = make(map[string]int)
+		}
+		p.values[word][v] = p.no
+	}
+	if err := k.take(v); err != nil {
+		p.fail(word, "%v", err)
+	}
+}
+
+// include reads a file of values, any number to a line.
+func (p *parser) include(word, of, path string) {
+	p.given[of] = true
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		p.fail(word, "%v", err)
+		return
+	}
+	defer f.Close()
+	file, no := p.file, p.no
+	p.file = path
+	p.lines(f, func(line string) {
+		for _, v := range words(line) {
+			p.value(of, p.known[of], v)
+		}
+	})
+	p.file, p.no = file, no
+}
+
+// checkWhole finds values that stand for a whole list and do not stand alone.
+func (p *parser) checkWhole() {
+	for word, values := range p.values {
+		for _, v := range p.known[word].whole {
+			if line := values[v]; line > 0 && len(values) > 1 {
+				p.no = line
+				p.fail(word, "%q cannot stand beside other values", v)
+				break
+			}
+		}
+	}
 }
 
 // words splits a line, without its comment.
@@ -102,9 +224,26 @@ func words(line string) []string {
 	return fields
 }
 
+// One is a keyword with one value, which take takes or refuses.
+func One(take func(value string) error) Keyword { return Keyword{take: take} }
+
+// Take hands a value to the keyword, for those that are made of others. The error says what
+// is wrong with the value.
+func (k Keyword) Take(value string) error { return k.take(value) }
+
+// List is a keyword with a list of values, each of which add takes or refuses. The words
+// in whole, such as "none", stand for the whole list and must not stand beside others.
+func List(add func(value string) error, whole ...string) Keyword {
+	return Keyword{list: true, take: add, whole: whole}
+}
+
+// Files is a keyword with the names of files that hold values of the list keyword of, any
+// number to a line. A relative name is relative to the folder of the configuration file.
+func Files(of string) Keyword { return Keyword{list: true, files: of} }
+
 // Number is a keyword with a decimal number from low to high.
 func Number(to *float64, low, high float64) Keyword {
-	return func(v string) error {
+	return One(func(v string) error {
 		f, err := strconv.ParseFloat(v, 64)
 		// Go's other notations (hexadecimal, infinity, underscores) are not taken.
 		if strings.Trim(v, "0123456789.eE+-") != "" || err != nil {
@@ -115,24 +254,24 @@ func Number(to *float64, low, high float64) Keyword {
 		}
 		*to = f
 		return nil
-	}
+	})
 }
 
 // Seconds is a keyword with a time from low to high seconds.
 func Seconds(to *time.Duration, low, high float64) Keyword {
-	return func(v string) error {
+	return One(func(v string) error {
 		var f float64
-		if err := Number(&f, low, high)(v); err != nil {
+		if err := Number(&f, low, high).Take(v); err != nil {
 			return err
 		}
 		*to = time.Duration(math.Round(f * float64(time.Second)))
 		return nil
-	}
+	})
 }
 
 // Whole is a keyword with a whole number from low to high.
 func Whole[T int | int64](to *T, low, high T) Keyword {
-	return func(v string) error {
+	return One(func(v string) error {
 		n, err := strconv.ParseUint(v, 10, 63)
 		if err != nil {
 			return fmt.Errorf("%q is not a whole number", v)
@@ -142,20 +281,21 @@ func Whole[T int | int64](to *T, low, high T) Keyword {
 		}
 		*to = T(n)
 		return nil
-	}
+	})
 }
 
-// Choice is a keyword with one of a few words, each of which stands for a value.
+// Choice is a keyword with one of several words, each of which stands for a value.
 func Choice[T any](to *T, words []string, values []T) Keyword {
-	return func(v string) error {
+	return One(func(v string) error {
 		for i, w := range words {
 			if w == v {
 				*to = values[i]
 				return nil
 			}
 		}
-		return fmt.Errorf("%q is not %s", v, strings.Join(words, " or "))
-	}
+		last := len(words) - 1
+		return fmt.Errorf("%q is not %s or %s", v, strings.Join(words[:last], ", "), words[last])
+	})
 }
 
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

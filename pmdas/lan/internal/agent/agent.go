@@ -122,20 +122,17 @@ func (a *Agent) setup(o *pmda.Options) error {
 	return nil
 }
 
-// load reads the configuration file. Numbers that it does not give stay as they are,
-// as the seed has it; lists are what the file says. Without a file the defaults hold.
+// load reads the configuration file. Numbers and words that it does not give stay as they
+// are, lists are replaced; without a file everything stays.
 func (a *Agent) load() error {
-	f, err := conf.Load(a.configFile)
+	c, err := conf.Load(a.configFile, a.conf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	current, def := a.conf, conf.Defaults()
-	current.Hosts, current.Allow, current.Deny = nil, def.Allow, def.Deny
-	current.Create, current.Store = def.Create, def.Store
-	a.conf = f.Merge(current)
+	a.conf = c
 	return nil
 }
 

@@ -1,14 +1,11 @@
-// Package conf reads the configuration file of the agent rtlan: a keyword in column
-// one, white space, a value (seed 000, "Configuring the SpmiResp Daemon"). Blank
-// lines and comments, from a '#' at the beginning of a word to the end of the line,
-// are passed over. A file with any mistake is refused as a whole.
+// Package conf reads the configuration file of the agent rtlan; see package keyword for
+// its form. The keywords interval, maxrate and weight are those that the SpmiResp daemon
+// of AIX had.
 package conf
 
 import (
-	"maps"
 	"net/netip"
 	"os/user"
-	"slices"
 	"strconv"
 	"time"
 
@@ -83,28 +80,4 @@ func (c Config) Policy() hosts.Policy {
 		Create: c.Create, Allow: c.Allow, Deny: c.Deny,
 		MaxHosts: c.MaxHosts, Expire: c.Expire,
 	}
-}
-
-// File is a configuration file that has been read.
-type File struct {
-	given  map[string]bool
-	config Config // of the keywords given
-}
-
-// Given says whether the file has the keyword. The keywords host and hosts count as
-// one, "host".
-func (f *File) Given(keyword string) bool { return f.given[keyword] }
-
-// Keywords returns the keywords that the file has, sorted.
-func (f *File) Keywords() []string { return slices.Sorted(maps.Keys(f.given)) }
-
-// Merge returns current with the values that the file gives in place of its own. A
-// list is replaced as a whole. What the file does not say stays as it is.
-func (f *File) Merge(current Config) Config {
-	for name, k := range keywords {
-		if f.given[name] && k.copy != nil {
-			k.copy(&current, &f.config)
-		}
-	}
-	return current
 }

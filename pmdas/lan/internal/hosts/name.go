@@ -109,16 +109,6 @@ func (f Family) String() string {
 	return "unknown"
 }
 
-// ParseFamily reads what String writes.
-func ParseFamily(s string) (Family, error) {
-	for i, name := range familyNames {
-		if s == name {
-			return Family(i), nil
-		}
-	}
-	return 0, errors.New("must be any, ipv4 or ipv6")
-}
-
 // network is the family in the words of net.Resolver.
 func (f Family) network() string { return [...]string{"ip", "ip4", "ip6"}[f] }
 
