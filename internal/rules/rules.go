@@ -47,7 +47,7 @@ var table = []rule{
 	{Who: []string{"pmdas/dds/..."}, Not: []string{"internal/ddsseg/writer"}, Why: "the agent makes no segments"},
 	{Who: []string{"arm/...", "internal/armseg/writer"}, Not: []string{"internal/armseg/reader/...", "internal/shm"},
 		Why: "an instrumented program writes its files and reads no other's"},
-	{Who: []string{"pmdas/lan/internal/probe/...", "pmdas/arm/internal/collect/...", "pmdas/dds/internal/reader/..."},
+	{Who: []string{"pmdas/lan/internal/probe/...", "pmdas/arm/internal/collect/...", "pmdas/dds/internal/supply/..."},
 		Not: []string{"pcp", "pdu", "pmns", "help", "pmda/..."},
 		Why: "a probe or reader knows no PCP numbers"},
 	{Who: []string{"..."}, Spare: []string{"arm/otel/...", "bench/arm/peers"}, Direct: true, Tests: true,

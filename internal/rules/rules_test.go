@@ -109,7 +109,7 @@ func TestRulesCatch(t *testing.T) {
 		{"spmi below", graph{"spmi/deep": of(in("pmda"))}, "spmi/deep must not know pmda"},
 		{"spmi maps memory", graph{"spmi": of(in("internal/shm")), "internal/shm": of("syscall")}, ""},
 		{"probe knows numbers", graph{"pmdas/lan/internal/probe": of(in("pcp"))}, "pmdas/lan/internal/probe must not know pcp"},
-		{"reader knows numbers", graph{"pmdas/dds/internal/reader": of(in("pmns"))}, "pmdas/dds/internal/reader must not know pmns"},
+		{"reader knows numbers", graph{"pmdas/dds/internal/supply": of(in("pmns"))}, "pmdas/dds/internal/supply must not know pmns"},
 		{"probe and packets", graph{"pmdas/lan/internal/probe": of("golang.org/x/net/icmp", "github.com/prometheus-community/pro-bing")}, ""},
 		{"agent and packets", graph{"pmdas/arm": of("golang.org/x/net/icmp")}, "pmdas/arm must not know golang.org/x/net/icmp"},
 		{"pmda's tests and packets", graph{"pmda": {tests: []string{"github.com/prometheus-community/pro-bing"}}}, "pro-bing"},

@@ -1,6 +1,6 @@
-// Package agent is the table of the agent dds: which suppliers there are, what of
-// theirs is exported under which name and number, and the agent's own state. Segments
-// are those of the packages below internal/ddsseg.
+// Package agent is the table of the agent dds: what of the suppliers' contexts and
+// statistics is exported, with its descriptions and values, and the agent's own state.
+// Package supply reads suppliers, package naming gives names and numbers.
 //
 // Everything here belongs to the serving goroutine. Suppliers are looked at when a
 // request comes in, and once a second.
@@ -9,9 +9,7 @@ package agent
 import (
 	"context"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,8 +17,11 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
 )
 
 // Name and Domain are the agent's in pmcd.conf, Root is where its dynamic names are.
@@ -34,37 +35,25 @@ const (
 type Agent struct {
 	configFile string
 	dirPath    string
-	conf       conf.Config
+	conf       *conf.Config
 	stateDir   string
 	trying     bool // only looks: tells suppliers nothing, removes nothing
 	mute       bool // no MMV file
 	now        func() time.Time
 	every      time.Duration // between two looks at everything
-	atOnce     int           // see welcomeAtOnce
+	atOnce     int           // see supply.Options
 	warnings   []error       // until there is a server with a log
 
-	server    *pmda.Server
-	dir       *segdir.Dir
-	dirError  string // last one logged
-	list      lister
-	labelAt   time.Time            // when clients were last told of new labels
-	suppliers map[string]*supplier // by file name
-	order     []*supplier          // the same, for taking turns
-	turn      int
-	fresh     []*supplier // opened, and not yet taken in
-	users     map[uint32]*account
-	mendError string
-	refused   map[string]refusal // by file name
-	strays    []string           // files to look at, see clean
-	claims    []string           // the same, in the folder of claims
-	claimsOn  bool               // which has not been read to its end
-	claimsAt  time.Time
-	rows      *pmda.InDom[*row]
-	tree      tree
-	keeper    keeper
-	demand    demand
-	counts    counts
-	quiet     quiet
+	server  *pmda.Server
+	users   *account.Users
+	supply  *supply.Supply
+	names   *naming.Names
+	keeper  *naming.Keeper
+	roster  *roster
+	tree    *tree
+	demand  *demand
+	quiet   quiet
+	labelAt time.Time // when clients were last told of new labels
 
 	health *health.File // the ticker's alone
 	shared sharedCounts
@@ -76,21 +65,12 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: conf.Defaults(), dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: welcomeAtOnce,
-		suppliers: make(map[string]*supplier), users: make(map[uint32]*account),
-		refused: make(map[string]refusal)}
-	a.rows = &pmda.InDom[*row]{
-		Serial: 0, Name: "suppliers", Keep: true,
-		OneLine: "dynamic data suppliers",
-		Help: "An instance for each program that supplies statistics, by the name that it gave\n" +
-			"and its user, as NAME@USER; further ones of the same name and user have a number\n" +
-			"after it. A supplier that is gone stays, with its state, until the time is over\n" +
-			"that the configuration calls keep, or another takes its place.",
-		InstanceLabels: (*row).labels,
-	}
-	a.list.queue = make(map[uint32][]candidate)
-	a.tree.init(a)
-	a.demand.init()
+	c := conf.Defaults()
+	a := &Agent{conf: &c, dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: supply.WelcomeAtOnce, demand: newDemand()}
+	now := func() time.Time { return a.now() }
+	a.users = &account.Users{Conf: a.conf, Now: now}
+	a.roster = newRoster(a.users, now, a.complain)
+	a.tree = newTree(a.users, a.roster, a.demand, now, a.complain)
 	return a
 }
 
@@ -116,10 +96,17 @@ func (a *Agent) start(s *pmda.Server) error {
 	for _, w := range a.warnings {
 		s.Logf("%v", w)
 	}
-	if err := a.tree.open(); err != nil {
+	a.supply = supply.New(supply.Options{Path: a.dirPath, Conf: a.conf, Users: a.users, Table: a.tree,
+		Now: func() time.Time { return a.now() }, Log: s.Logf, Complain: a.complain, Trying: a.trying, AtOnce: a.atOnce})
+	var err error
+	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Users: a.users, Log: s.Logf,
+		Settled: func() bool { return a.keeper.Left() == 0 && a.supply.Waiting() == 0 }})
+	if err != nil {
 		return err
 	}
-	a.keeper.open(a)
+	a.keeper = naming.OpenKeeper(a.names, a.trying)
+	a.tree.open(s, a.names)
+	a.tree.revive(a.keeper)
 	a.look()
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -128,7 +115,7 @@ func (a *Agent) start(s *pmda.Server) error {
 		defer a.tasks.Done()
 		a.tick(ctx)
 	}()
-	s.Logf("%d suppliers in %s", len(a.suppliers), a.dirPath)
+	s.Logf("%d suppliers in %s", a.supply.Len(), a.dirPath)
 	return nil
 }
 
@@ -136,15 +123,18 @@ func (a *Agent) start(s *pmda.Server) error {
 func (a *Agent) close() {
 	a.stop()
 	a.tasks.Wait()
-	for _, s := range a.suppliers {
-		a.tell(s, 0, 0)
-		s.r.Close()
+	for s := range a.supply.All() {
+		a.supply.Tell(s, supply.Demand{})
 	}
-	if a.dir != nil {
-		a.dir.Close()
-	}
-	a.keeper.close(a)
-	a.tree.close()
+	a.supply.Close()
+	a.keeper.Close(a.tree.unsaved, a.tree.snapshot)
+	a.names.Close()
+}
+
+// look brings what is exported up to date.
+func (a *Agent) look() {
+	a.supply.Look()
+	a.tree.retry()
 }
 
 // refresh brings everything up to date before a request is answered.
@@ -164,7 +154,7 @@ func (a *Agent) reload() error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	a.list.again = true // those that were refused get another chance
+	a.supply.Again()
 	a.server.Logf("configuration read: timeout %v, keep %v", a.conf.Timeout, a.conf.Keep)
 	return nil
 }
@@ -200,22 +190,19 @@ func (a *Agent) tick(ctx context.Context) {
 
 // second is done once a second, between two requests.
 func (a *Agent) second() {
-	if a.dir == nil {
-		a.mend()
-	}
-	a.look()
-	a.clean()
-	now := a.now()
 	a.demand.settle()
-	for _, s := range a.order {
-		a.check(s, now)
+	a.supply.Tick()
+	a.tree.retry()
+	now := a.now()
+	for s, d := range a.demand.sums(now, a.supply.All()) {
+		a.supply.Tell(s, d)
 	}
-	a.sweep()
-	a.demand.publish(a, now)
 	a.tree.expire(now)
-	a.keeper.revive(a)
-	a.keeper.save(a)
-	a.expireRows(now)
+	a.tree.revive(a.keeper)
+	if a.keeper.Save(a.tree.unsaved, a.tree.snapshot) {
+		a.tree.unsaved = false
+	}
+	a.roster.expire(now)
 	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
 		a.tree.relabel, a.labelAt = false, now
 		a.server.LabelsChanged()
@@ -247,12 +234,3 @@ func (a *Agent) complain(format string, args ...any) {
 }
 
 const maxLines = 20
-
-// userName returns the name of a user, or the number where there is none.
-func userName(uid uint32) string {
-	n := strconv.FormatUint(uint64(uid), 10)
-	if u, err := user.LookupId(n); err == nil {
-		return u.Username
-	}
-	return n
-}

@@ -18,6 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // lab is an agent with its directory, and a clock that only the test moves.
@@ -198,7 +199,7 @@ func TestGuide(t *testing.T) {
 	l.is("rtime.dds.agent.suppliers", "=1")
 }
 
-func title(t testing.TB) string { return "SpmiSupl@" + userName(uint32(os.Getuid())) }
+func title(t testing.TB) string { return "SpmiSupl@" + account.NameOf(uint32(os.Getuid())) }
 
 // alikeSet compares two lists without regard to order.
 func alikeSet(t *testing.T, got, want []string) {

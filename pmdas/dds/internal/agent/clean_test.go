@@ -13,6 +13,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // TestCutOff: a file that its owner cuts off has no values any more, not even zeros,
@@ -63,12 +65,7 @@ func TestRefusedOnce(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("garbage"), 0o660))
 	l.is("rtime.dds.agent.refused", "=1")
 	l.is("rtime.dds.agent.refused", "=1")
-	seen := make(chan int, 1)
-	l.srv.Do(func() {
-		names, _ := l.a.dir.Events()
-		seen <- len(names)
-	})
-	if n := <-seen; n != 0 {
+	if n, _ := l.looked(); n != 0 {
 		t.Errorf("%d files to be looked at, again and again", n)
 	}
 	must(t, os.WriteFile(path, make([]byte, 4096), 0o660))
@@ -166,7 +163,7 @@ func hidden(t *testing.T, dir string) (list []string) {
 // TestManyStrays: they are dealt with little by little.
 func TestManyStrays(t *testing.T) {
 	l := newLab(t)
-	for i := range straysAtOnce * 2 {
+	for i := range supply.StraysAtOnce * 2 {
 		must(t, os.WriteFile(filepath.Join(l.dir, "claims", "x"+strings.Repeat("x", i)), nil, 0o600))
 	}
 	l.ahead = time.Minute
@@ -238,7 +235,7 @@ func TestSameVolatile(t *testing.T) {
 	l.is("dds.IBM.Moretest.problems", "Bingo=1")
 	owner.Put64(owner.Add(0, bingo, "DDS/IBM/Moretest/Bingo", ""), 2)
 	l.is("dds.IBM.Moretest.problems", "Bingo=1")
-	first, second := "SpmiSupl@"+userName(65534), "other@"+userName(1)
+	first, second := "SpmiSupl@"+account.NameOf(65534), "other@"+account.NameOf(1)
 	l.is("rtime.dds.supplier.errors", first+"=1 "+second+"=0")
 	l.is("rtime.dds.supplier.reason", first+"=DDS/IBM/Moretest/Bingo: "+errTaken.Error())
 	l.is("rtime.dds.agent.waiting", "=1")

@@ -19,7 +19,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 	done := make(chan struct{})
 	l.srv.Do(func() {
 		defer close(done)
-		tr := &l.a.tree
+		tr := l.a.tree
 		fixed, volatile := tr.groups["DDS/IBM/Test"], tr.groups["DDS/IBM/Moretest/*"]
 		var list []place
 		for p := range volatile.lives {

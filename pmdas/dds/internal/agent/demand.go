@@ -2,10 +2,11 @@ package agent
 
 import (
 	"hash/maphash"
+	"iter"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // demand knows who asks for what, and how often. A client that asks for the same metrics
@@ -17,7 +18,7 @@ type demand struct {
 	now     subKey // of the fetch under way
 	at      time.Time
 	asking  bool
-	touched []*supplier
+	touched []*source
 	serial  uint64
 }
 
@@ -36,14 +37,8 @@ type subscription struct {
 
 // part is how many of a supplier's values a subscription asks for.
 type part struct {
-	sup    *supplier
+	sup    *supply.Supplier
 	values int
-}
-
-// told is what a supplier was last told.
-type told struct {
-	values   uint32
-	interval time.Duration
 }
 
 const (
@@ -54,9 +49,8 @@ const (
 	minInterval = time.Millisecond
 )
 
-func (d *demand) init() {
-	d.seed = maphash.MakeSeed()
-	d.subs = make(map[subKey]*subscription)
+func newDemand() *demand {
+	return &demand{seed: maphash.MakeSeed(), subs: make(map[subKey]*subscription)}
 }
 
 // begin notes who fetches what.
@@ -72,7 +66,7 @@ func (d *demand) begin(r *pmda.Request, now time.Time) {
 }
 
 // touch notes that values of a supplier were asked for.
-func (d *demand) touch(s *supplier, n int) {
+func (d *demand) touch(s *source, n int) {
 	if !d.asking {
 		return
 	}
@@ -106,7 +100,7 @@ func (d *demand) settle() {
 	sub.last = d.at
 	sub.parts = sub.parts[:0]
 	for _, s := range d.touched {
-		sub.parts = append(sub.parts, part{s, s.asked})
+		sub.parts = append(sub.parts, part{s.sup, s.asked})
 	}
 	d.touched = d.touched[:0]
 }
@@ -121,7 +115,7 @@ func (d *demand) gone(c *pmda.Client) {
 }
 
 // forget forgets a supplier.
-func (d *demand) forget(s *supplier) {
+func (d *demand) forget(s *supply.Supplier) {
 	for _, sub := range d.subs {
 		kept := sub.parts[:0]
 		for _, p := range sub.parts {
@@ -143,10 +137,13 @@ func (sub *subscription) over(now time.Time) bool {
 	return silence > missed*sub.interval+slack
 }
 
-// publish tells all suppliers how many of their values are being asked for, and at what
+// sums adds up for each supplier how many of its values are being asked for, and at what
 // interval.
-func (d *demand) publish(a *Agent, now time.Time) {
-	sums := make(map[*supplier]told)
+func (d *demand) sums(now time.Time, all iter.Seq[*supply.Supplier]) map[*supply.Supplier]supply.Demand {
+	sums := make(map[*supply.Supplier]supply.Demand)
+	for s := range all {
+		sums[s] = supply.Demand{} // which is news where somebody asked before
+	}
 	for key, sub := range d.subs {
 		if sub.over(now) {
 			delete(d.subs, key)
@@ -157,30 +154,12 @@ func (d *demand) publish(a *Agent, now time.Time) {
 		}
 		for _, p := range sub.parts {
 			t := sums[p.sup]
-			t.values += uint32(p.values)
-			if t.interval == 0 || sub.interval < t.interval {
-				t.interval = sub.interval
+			t.Values += uint32(p.values)
+			if t.Interval == 0 || sub.interval < t.Interval {
+				t.Interval = sub.interval
 			}
 			sums[p.sup] = t
 		}
 	}
-	for _, s := range a.order {
-		t := sums[s]
-		a.tell(s, t.values, t.interval)
-	}
+	return sums
 }
-
-// tell tells one supplier, if it is news.
-func (a *Agent) tell(s *supplier, values uint32, interval time.Duration) {
-	t := told{values, interval.Round(time.Millisecond)}
-	if s.told == t || s.gone || a.trying {
-		return
-	}
-	s.told = t
-	if err := s.r.SetDemand(t.values, t.interval); err != nil {
-		a.tree.breaks(s, err)
-	}
-}
-
-// supplierName is the name in a segment's header, made printable and one word.
-func supplierName(i reader.Info) string { return nameOr(i.Name, "unnamed") }

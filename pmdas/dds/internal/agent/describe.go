@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // declare describes the metric for a statistic. key is what its number is given to: the
@@ -29,8 +29,8 @@ func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.
 		m.Units = pcp.Microseconds
 	}
 	path := g.key + "/" + s.Name
-	if m.OneLine = names.Line(s.Descr); m.OneLine == "" {
-		m.OneLine = names.Line(path)
+	if m.OneLine = naming.Line(s.Descr); m.OneLine == "" {
+		m.OneLine = naming.Line(path)
 	}
 	m.Help = helpOf(l, g, s, path)
 	m.Labels = metricLabels(l, g, s, path)
@@ -40,19 +40,19 @@ func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.
 // helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.
 func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 	var b strings.Builder
-	if h := names.Text(s.Help); h != "" {
+	if h := naming.Text(s.Help); h != "" {
 		b.WriteString(h + "\n")
 	}
-	fmt.Fprintf(&b, "Path %s, ASN.1 number %d", names.Line(path), s.ASN)
+	fmt.Fprintf(&b, "Path %s, ASN.1 number %d", naming.Line(path), s.ASN)
 	if s.Min != 0 || s.Max != 0 {
 		fmt.Fprintf(&b, ", scale from %d to %d", s.Min, s.Max)
 	}
 	b.WriteString(".\n")
 	if g.path == l.c.Path {
-		if d := names.Line(l.c.Descr); d != "" {
-			fmt.Fprintf(&b, "Context %s: %s (ASN.1 number %d).\n", names.Line(l.c.Path), d, l.c.ASN)
+		if d := naming.Line(l.c.Descr); d != "" {
+			fmt.Fprintf(&b, "Context %s: %s (ASN.1 number %d).\n", naming.Line(l.c.Path), d, l.c.ASN)
 		}
-		if h := names.Text(l.c.Help); h != "" {
+		if h := naming.Text(l.c.Help); h != "" {
 			b.WriteString(h + "\n")
 		}
 	}
@@ -68,7 +68,7 @@ func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 // metricLabels are those of a metric. Who supplies it is a label of the metric where it
 // has one value, and of the instances otherwise.
 func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
-	own := pcp.Labels{{Name: "path", Value: names.Line(path)}, {Name: "vendor", Value: names.Line(vendor(g.path))}}
+	own := pcp.Labels{{Name: "path", Value: naming.Line(path)}, {Name: "vendor", Value: naming.Line(vendor(g.path))}}
 	given := s.Labels
 	if l.c.From < 0 {
 		own = append(own, who(l)...)
@@ -80,16 +80,16 @@ func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
 }
 
 func who(l *live) pcp.Labels {
-	return pcp.Labels{{Name: "supplier", Value: l.sup.name}, {Name: "user", Value: l.sup.user.name}}
+	return pcp.Labels{{Name: "supplier", Value: l.src.name}, {Name: "user", Value: l.src.user.Name}}
 }
 
 // labels are those of the instance that a volatile context is.
 func (l *live) labels() pcp.Labels {
-	own := append(who(l), pcp.Label{Name: "path", Value: names.Line(l.c.Path)})
-	if d := names.Line(l.c.Descr); d != "" {
+	own := append(who(l), pcp.Label{Name: "path", Value: naming.Line(l.c.Path)})
+	if d := naming.Line(l.c.Descr); d != "" {
 		own = append(own, pcp.Label{Name: "description", Value: d, Optional: true})
 	}
-	if h := names.Line(l.c.Help); h != "" && len(h) <= 200 {
+	if h := naming.Line(l.c.Help); h != "" && len(h) <= 200 {
 		own = append(own, pcp.Label{Name: "help", Value: h, Optional: true})
 	}
 	return withGiven(own, l.c.Labels)

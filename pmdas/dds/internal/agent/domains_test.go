@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // TestManyDomains: contexts below many parents at once do not cost a file each, for which
@@ -49,7 +50,7 @@ func TestManyDomains(t *testing.T) {
 func TestOwnFile(t *testing.T) {
 	l := newLab(t)
 	l.end()
-	own, err := ids.Open(filepath.Join(l.state, fmt.Sprintf("%s.%d.ids", Name, firstSerial)))
+	own, err := ids.Open(filepath.Join(l.state, fmt.Sprintf("%s.%d.ids", Name, naming.FirstSerial)))
 	must(t, err)
 	for _, name := range []string{"a", "b", "c", "Bingo"} {
 		_, err := own.ID(name)

@@ -6,6 +6,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // TestTwoTemplates: two templates of one supplier have a statistic of the same name and
@@ -66,7 +67,7 @@ func TestTypeOfAnother(t *testing.T) {
 	b.Add(0, 2, "DDS/v/c/two", "")
 	b.Publish(l.dir, 65534)
 	l.is("dds.v.c.n", "")
-	l.is("rtime.dds.supplier.errors", "a@root=0 b@"+userName(65534)+"=1")
+	l.is("rtime.dds.supplier.errors", "a@root=0 b@"+account.NameOf(65534)+"=1")
 	a.Put64(a.Add(0, 2, "DDS/v/c/one", ""), 4712)
 	l.is("dds.v.c.n", "one=4712")
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // victim is what the fuzzer damages: a segment with some of everything.
@@ -114,7 +116,7 @@ func FuzzAgent(f *testing.F) {
 			good.Stamp(time.Now().Add(l.ahead))
 			l.second()
 			l.all()
-			if v, err := l.Values("rtime.dds.supplier.state"); err != nil || fmt.Sprint(v["good@"+userName(uint32(os.Getuid()))]) != stateReady {
+			if v, err := l.Values("rtime.dds.supplier.state"); err != nil || fmt.Sprint(v["good@"+account.NameOf(uint32(os.Getuid()))]) != string(supply.Ready) {
 				t.Errorf("%v %v", v, err)
 			}
 		}

@@ -1,13 +1,10 @@
 package agent
 
 import (
-	"fmt"
-	"path/filepath"
-	"strconv"
-
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // group finds a group by its key, or makes it.
@@ -21,47 +18,28 @@ func (t *tree) group(path, key string) *group {
 }
 
 // domain gives a group its instance domain, if it has none, on a user's account.
-func (t *tree) domain(g *group, u *account) error {
+func (t *tree) domain(g *group, u *account.User) error {
 	if g.insts != nil {
 		return nil
 	}
-	if limit := t.agent.conf.Domains; u.domains >= limit {
+	if limit := t.users.Conf.Domains; u.Domains >= limit {
 		t.tidy(g)
-		return overLimit("contexts with volatile ones below", limit)
+		return account.Over("contexts with volatile ones below", limit)
 	}
-	serial, err := t.serials.ID(g.path)
+	serial, err := t.names.Serial(g.path)
 	if err != nil {
-		return errNumber
+		return naming.ErrNumber
 	}
-	u.domains++
+	u.Domains++
 	g.insts = &pmda.InDom[place]{
-		Serial: firstSerial + int(serial), Name: "contexts below " + g.path, Keep: true, IDs: t.idsOf(firstSerial + int(serial)),
-		OneLine:        "volatile contexts below " + names.Line(g.path),
+		Serial: serial, Name: "contexts below " + g.path, Keep: true, IDs: t.names.Instances(serial),
+		OneLine:        "volatile contexts below " + naming.Line(g.path),
 		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
 		Prepare:        func(list []place) { g.collect(t, list) },
 		InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
 	}
 	return nil
 }
-
-// idsOf returns where the instances of a domain have their numbers from: all domains share
-// one file, as to open one takes as long as the disk does. A domain that has a file of its
-// own, as earlier versions made them, goes on with that, which is nil.
-func (t *tree) idsOf(serial int) pmda.Numbers {
-	dir := t.agent.stateDir
-	if dir != "" && there(filepath.Join(dir, fmt.Sprintf("%s.%d.ids", Name, serial))) {
-		return nil
-	}
-	return within{t.instances, strconv.Itoa(serial) + " "}
-}
-
-// within gives the instances of one domain numbers of those that all share.
-type within struct {
-	all    numbers
-	prefix string
-}
-
-func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
 
 // settle gives a context a place in its group.
 func (g *group) settle(l *live) {

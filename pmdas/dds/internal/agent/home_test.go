@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // loads is a supplier of volatile contexts, each with a load.
@@ -87,7 +87,7 @@ func TestInstancesAlike(t *testing.T) {
 	for _, order := range [][2]string{{"x y", "x_y"}, {"x_y", "x y"}, {"x y", "x\u00a0y"}} {
 		l := newLab(t)
 		first, second := order[0], order[1]
-		suffixed := "x_y" + names.Suffix(second)
+		suffixed := "x_y" + naming.Suffix(second)
 		s := loads(t, []string{"DDS/v"}, "DDS/v/"+first, "DDS/v/"+second)
 		s.Publish(l.dir, -1)
 		l.is("dds.v.load", "x_y=1 "+suffixed+"=2")

@@ -107,10 +107,9 @@ func TestKeptWhenKilled(t *testing.T) {
 	s.Publish(l.dir, -1)
 	l.names(richNames[:2]...)
 	l.second()
-	l.a.keeper.busy <- struct{}{} // when what is being written is there
+	l.a.keeper.Wait() // until what is being written is there
 	left := &lab{t: t, dir: l.dir, state: t.TempDir()}
 	must(t, os.CopyFS(left.state, os.DirFS(l.state)))
-	<-l.a.keeper.busy
 	s.Die()
 	left.start()
 	left.names(richNames[:2]...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // numbersOf returns what has to stay for ever: PMIDs, instance domains and instances.
@@ -202,7 +203,7 @@ func TestTaken(t *testing.T) {
 	second.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
 	l.is("dds.IBM.Test.gadgets", "=1")
 	l.is("dds.IBM.Moretest.problems", "Bingo=0") // this one is its own
-	other := "SpmiSupl@" + userName(65534)
+	other := "SpmiSupl@" + account.NameOf(65534)
 	l.is("rtime.dds.supplier.contexts", other+"=1 "+title(t)+"=2")
 	l.is("rtime.dds.supplier.errors", other+"=2 "+title(t)+"=0")
 	l.is("rtime.dds.agent.waiting", "=2")
@@ -215,7 +216,7 @@ func TestTaken(t *testing.T) {
 	l.second()
 	l.is("dds.IBM.Test.gadgets", "=3")
 	d, _ := l.Desc("dds.IBM.Test.gadgets")
-	if got := fmt.Sprint(l.Labels(uint32(d.PMID), pcp.LabelItem)); !strings.Contains(got, userName(65534)) {
+	if got := fmt.Sprint(l.Labels(uint32(d.PMID), pcp.LabelItem)); !strings.Contains(got, account.NameOf(65534)) {
 		t.Errorf("labels %v", got)
 	}
 	l.is("rtime.dds.agent.waiting", "=0")
@@ -265,8 +266,8 @@ func TestDamagedInFetch(t *testing.T) {
 		l.a.refresh(l.a.requestFor(l.srv, "dds.IBM.Test.gadgets"))
 		s.Truncate(0)
 		g := l.a.tree.groups["DDS/IBM/Test"]
-		g.collect(&l.a.tree, []place{g.live.at})
-		if v, ok := g.columns[0].value(&l.a.tree, g.live.at); ok {
+		g.collect(l.a.tree, []place{g.live.at})
+		if v, ok := g.columns[0].value(l.a.tree, g.live.at); ok {
 			t.Errorf("value %d of a file without content", v)
 		}
 	})

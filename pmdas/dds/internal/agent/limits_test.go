@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,
@@ -113,7 +114,7 @@ func TestManyAtOnce(t *testing.T) {
 	l.end()
 	l.start(few)
 	s.Die()
-	name := func(i int) string { return fmt.Sprintf("many%d@%s", i, userName(uint32(os.Getuid()))) }
+	name := func(i int) string { return fmt.Sprintf("many%d@%s", i, account.NameOf(uint32(os.Getuid()))) }
 	l.second()
 	l.is("rtime.dds.supplier.state", name(0)+"=ready "+name(1)+"=ready "+name(2)+"=died")
 	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 2*half/each))

@@ -10,6 +10,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // maxColumns bounds how many statistics a group may have.
@@ -25,13 +27,13 @@ func (t *tree) column(g *group, l *live, s *reader.Stat) (*column, error) {
 	m, key := t.declare(l, g, s, typ)
 	if col.there && col.shape() != (shape{typ, m.Sem, m.Units}) {
 		// Who has it may come back, and finds it as it was: another user's is refused.
-		if col.users > 0 || col.user.uid != l.sup.user.uid {
+		if col.users > 0 || col.user.UID != l.src.user.UID {
 			return nil, errTyped
 		}
 		t.remove(col) // nobody has it as it was
 		t.groups[g.key] = g
 	}
-	if col.there && (col.users > 0 || alike(&col.metric, &m) && !t.renamed(col, l.sup.user)) {
+	if col.there && (col.users > 0 || alike(&col.metric, &m) && !t.renamed(col, l.src.user)) {
 		return col, nil
 	}
 	return col, t.export(col, l, m, key, typ)
@@ -68,51 +70,60 @@ func alike(a, b *pmda.Metric) bool {
 
 // export adds a column's metric, or adds it anew where it has changed.
 func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.Type) error {
-	u := l.sup.user
-	if _, known := t.items.Lookup(key); !known {
-		if t.agent.newNames(u) < 1 {
-			return overLimit("new names in a day", t.agent.conf.Names)
+	u := l.src.user
+	if !t.names.Known(key) {
+		if err := t.users.NewMetric(u); err != nil {
+			return err
 		}
-		if t.agent.newMetrics(u) < 1 {
-			return overLimit("new metrics in a day", t.agent.conf.NewMetrics)
-		}
-		u.names.left--
-		u.numbers.left--
 	}
-	if _, _, err := t.number(key); err != nil {
-		return errNumber
+	if _, _, err := t.names.Item(key); err != nil {
+		return naming.ErrNumber
 	}
 	if col.there {
 		t.remove(col)
 		t.groups[col.group.key] = col.group
 	}
-	if u.metrics >= t.agent.conf.Metrics && !t.dropOldest(u) {
-		return overLimit("metrics", t.agent.conf.Metrics)
+	if u.Metrics >= t.conf.Metrics && !t.dropOldest(u) {
+		return account.Over("metrics", t.conf.Metrics)
 	}
 	return t.enter(col, u, m, key, typ)
 }
 
 // enter gives a metric its number and its name, and has it exported on a user's account.
-func (t *tree) enter(col *column, u *account, m pmda.Metric, key string, typ pcp.Type) error {
+func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, typ pcp.Type) error {
 	var err error
-	if m.Cluster, m.Item, err = t.number(key); err != nil {
-		return errNumber
+	if m.Cluster, m.Item, err = t.names.Item(key); err != nil {
+		return naming.ErrNumber
 	}
 	if m.Name, err = t.name(col, u); err != nil {
 		return err
 	}
 	m.Get = col.getter(t, typ)
-	if err := t.agent.server.Add(m); err != nil {
+	if err := t.server.Add(m); err != nil {
 		return err
 	}
-	col.metric, col.key, col.typ, col.user, col.there, col.away = m, key, typ, u, true, t.agent.now()
-	u.metrics++
+	col.metric, col.key, col.typ, col.user, col.there, col.away = m, key, typ, u, true, t.now()
+	u.Metrics++
 	t.relabel, t.unsaved = true, true
 	t.used[m.Name] = col
-	t.nodes(m.Name, 1)
-	t.metrics[t.agent.server.PMID(m.Cluster, m.Item)] = col
+	t.names.Used(m.Name, 1)
+	t.metrics[t.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
+}
+
+// name makes the name of a metric, on a user's account.
+func (t *tree) name(col *column, u *account.User) (string, error) {
+	return t.names.Metric(col.group.path, col.group.key, col.stat, u, func(name string) bool {
+		other := t.used[name]
+		return other != nil && other != col
+	})
+}
+
+// renamed reports whether a metric without supplier is due another name.
+func (t *tree) renamed(col *column, u *account.User) bool {
+	name, err := t.name(col, u)
+	return err == nil && name != col.metric.Name
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
@@ -141,7 +152,7 @@ func typeOf(s *reader.Stat) pcp.Type {
 // exported are left out, which is the supplier's fault; if that leaves none, the last
 // reason is the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
-	f := &form{sup: l.sup}
+	f := &form{src: l.src}
 	f.pad(len(g.columns))
 	var last error
 	var refused []leftOut
@@ -158,12 +169,12 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 		f.shapes[col.index] = col.shape()
 		f.n++
 	}
-	if f.n == 0 && last != nil || last == errNumber {
+	if f.n == 0 && last != nil || last == naming.ErrNumber {
 		return nil, last // the context's own refusal is the only one that counts
 	}
 	for _, r := range refused {
-		if r.err != errNumber {
-			l.sup.fault(r.what, r.err)
+		if r.err != naming.ErrNumber {
+			l.src.fault(r.what, r.err)
 		}
 	}
 	return f, nil
@@ -186,7 +197,7 @@ func (f *form) pad(n int) {
 // expire takes metrics away whose suppliers have been away for long.
 func (t *tree) expire(now time.Time) {
 	for _, col := range t.used {
-		if col.users == 0 && now.Sub(col.away) >= t.agent.conf.Keep {
+		if col.users == 0 && now.Sub(col.away) >= t.conf.Keep {
 			t.remove(col)
 		}
 	}
@@ -194,13 +205,13 @@ func (t *tree) expire(now time.Time) {
 
 // remove takes a metric away. Its number and name stay its own.
 func (t *tree) remove(col *column) {
-	t.agent.server.Remove(col.metric.Name)
+	t.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
-	t.nodes(col.metric.Name, -1)
-	delete(t.metrics, t.agent.server.PMID(col.metric.Cluster, col.metric.Item))
+	t.names.Used(col.metric.Name, -1)
+	delete(t.metrics, t.server.PMID(col.metric.Cluster, col.metric.Item))
 	col.there, t.unsaved = false, true
-	col.user.metrics--
-	t.agent.settle(col.user)
+	col.user.Metrics--
+	t.users.Settle(col.user)
 	t.changed = true
 	t.tidy(col.group)
 }
@@ -214,7 +225,7 @@ func (t *tree) tidy(g *group) {
 
 // dropOldest makes room on a user's account: the metric goes that has been without a
 // supplier for longest.
-func (t *tree) dropOldest(u *account) bool {
+func (t *tree) dropOldest(u *account.User) bool {
 	var oldest *column
 	for _, col := range t.used {
 		if col.user == u && col.users == 0 && (oldest == nil || col.away.Before(oldest.away)) {

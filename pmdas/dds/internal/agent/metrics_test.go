@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // sum adds up a metric's values; a text counts as 1.
@@ -33,18 +34,18 @@ func TestSupplierMetrics(t *testing.T) {
 		change func(*lab, *readertest.Segment)
 		want   map[string]string // "" for no value
 	}{
-		stateReady: {func(*lab, *readertest.Segment) {}, map[string]string{"up": "1", "age": "0", "contexts": "3", "statistics": "6",
+		string(supply.Ready): {func(*lab, *readertest.Segment) {}, map[string]string{"up": "1", "age": "0", "contexts": "3", "statistics": "6",
 			"subscribed": "2", "interval": "1000", "errors": "0", "reason": "", "pid": strconv.Itoa(os.Getpid()), "bytes": strconv.Itoa(readertest.DefaultSize)}},
-		stateStale: {func(l *lab, _ *readertest.Segment) {
+		string(supply.Stale): {func(l *lab, _ *readertest.Segment) {
 			l.ahead += 31 * time.Second
 			l.second()
 		}, map[string]string{"up": "0", "age": "31", "contexts": "0", "statistics": "0", "subscribed": "0", "interval": "0",
 			"errors": "0", "reason": "no new time stamp for 31s", "pid": strconv.Itoa(os.Getpid()), "bytes": strconv.Itoa(readertest.DefaultSize)}},
-		stateDied: {func(_ *lab, s *readertest.Segment) { s.Die() }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
+		string(supply.Died): {func(_ *lab, s *readertest.Segment) { s.Die() }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
 			"subscribed": "", "interval": "", "errors": "0", "reason": "", "pid": "", "bytes": ""}},
-		stateEnded: {func(_ *lab, s *readertest.Segment) { s.End() }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
+		string(supply.Ended): {func(_ *lab, s *readertest.Segment) { s.End() }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
 			"subscribed": "", "interval": "", "errors": "0", "reason": "", "pid": "", "bytes": ""}},
-		stateDamaged: {func(_ *lab, s *readertest.Segment) { s.Truncate(1000) }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
+		string(supply.Damaged): {func(_ *lab, s *readertest.Segment) { s.Truncate(1000) }, map[string]string{"up": "0", "age": "", "contexts": "", "statistics": "",
 			"subscribed": "", "interval": "", "errors": "1", "reason": cut + ": 1000 bytes are left of 262144", "pid": "", "bytes": ""}},
 	} {
 		t.Run(state, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // TestSquatter: who leaves a metric behind has its name for as long as metrics are kept,
@@ -33,7 +33,7 @@ func TestSquatter(t *testing.T) {
 			s.Die()
 			l.second()
 			const plain = "dds.v.x.a"
-			suffixed := plain + names.Suffix("DDS/v/x/a")
+			suffixed := plain + naming.Suffix("DDS/v/x/a")
 			victim := func() *readertest.Segment {
 				s := readertest.New(t, "x", 0, readertest.Context{Path: "DDS/v/x", Stats: []readertest.Stat{stat("a", 0)}})
 				s.Put64(s.Data[0], 7)

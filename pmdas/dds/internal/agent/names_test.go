@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // TestTypes: every data type in its own PCP type, as a fixed value and in instances.
@@ -49,7 +49,7 @@ func TestTypes(t *testing.T) {
 	s.Publish(l.dir, -1)
 	for i, c := range cases {
 		plain := fmt.Sprintf("dds.v.types.s%d", i)
-		for _, m := range []string{plain, plain + names.Suffix(fmt.Sprintf("DDS/v/types/*/s%d", i))} {
+		for _, m := range []string{plain, plain + naming.Suffix(fmt.Sprintf("DDS/v/types/*/s%d", i))} {
 			d, err := l.Desc(m)
 			if err != nil {
 				t.Fatal(m, err)
@@ -85,7 +85,7 @@ func TestNested(t *testing.T) {
 	l.is("dds.v.hosts.sent", "a=1 a/cpu_0=3")
 	l.is("dds.v.hosts.load", "a/cpu_0=2")
 	s.Add(2, 3, "DDS/v/hosts/a/cpu_0", "") // comes out alike
-	l.is("dds.v.hosts.load", "a/cpu_0=2 a/cpu_0"+names.Suffix("a/cpu_0")+"=0")
+	l.is("dds.v.hosts.load", "a/cpu_0=2 a/cpu_0"+naming.Suffix("a/cpu_0")+"=0")
 	d, _ := l.Desc("dds.v.hosts.load")
 	labels := l.Labels(uint32(d.InDom), pcp.LabelInstances)
 	id, err := l.Lookup(d.InDom, "a/cpu_0")
@@ -120,9 +120,9 @@ func TestNames(t *testing.T) {
 			s.Publish(l.dir, -1)
 			l.Names("")
 		}
-		l.names("dds.v.Mem.pct_free", "dds.v.Mem.pct_free"+names.Suffix("DDS/v/Mem/pct_free"), "dds.v.Mem.x1st",
-			"dds.v.Mem.x1st"+names.Suffix("DDS/v/Mem/1st")+".z",
-			"dds.v.a_b.x", "dds.v.a_b.x"+names.Suffix("DDS/v/a_b/x"), "dds.v.a_b.y")
+		l.names("dds.v.Mem.pct_free", "dds.v.Mem.pct_free"+naming.Suffix("DDS/v/Mem/pct_free"), "dds.v.Mem.x1st",
+			"dds.v.Mem.x1st"+naming.Suffix("DDS/v/Mem/1st")+".z",
+			"dds.v.a_b.x", "dds.v.a_b.x"+naming.Suffix("DDS/v/a_b/x"), "dds.v.a_b.y")
 		for _, s := range list {
 			s.End()
 		}

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
-	"path/filepath"
-	"strconv"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // setup reads the configuration and, while the agent is still root, makes the directory
@@ -25,48 +21,24 @@ func (a *Agent) setup(o *pmda.Options) error {
 		}
 	}
 	if !a.trying {
-		if err := makeDir(a.dirPath); err != nil {
+		if err := supply.MakeDir(a.dirPath); err != nil {
 			a.warnings = append(a.warnings, err)
 		}
 	}
 	return nil
 }
 
-// makeDir makes the directory for the user that PCP runs as or, where the agent is not
-// root, for its own.
-func makeDir(path string) error {
-	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 {
-		name := os.Getenv("PCP_USER")
-		if name == "" {
-			name = "pcp"
-		}
-		if u, err := user.Lookup(name); err == nil {
-			uid, _ = strconv.Atoi(u.Uid)
-			gid, _ = strconv.Atoi(u.Gid)
-		}
-	} else if there(path) && there(filepath.Join(path, layout.ClaimsDir)) {
-		return nil // made for us, or we shall see
-	}
-	return segdir.Make(path, uid, gid)
-}
-
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // load reads the configuration file. What the file does not give stays as it is; without a
 // file everything does.
 func (a *Agent) load() error {
-	c, err := conf.Load(a.configFile, a.conf)
+	c, err := conf.Load(a.configFile, *a.conf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	a.conf = c
+	*a.conf = c
 	return nil
 }
 
@@ -76,8 +48,8 @@ func (a *Agent) try(_ *pmda.Server, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--try: unexpected argument %q", args[0])
 	}
-	if a.dir == nil {
-		return errors.New(a.dirError)
+	if err := a.supply.Watching(); err != nil {
+		return err
 	}
 	a.printTree(os.Stdout)
 	return nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // TestOldestFirst: of suppliers that share a path, the one whose file was made first has
@@ -68,7 +70,7 @@ func TestGrowing(t *testing.T) {
 				}
 				l.Names("")
 			}
-			user := "@" + userName(uint32(os.Getuid()))
+			user := "@" + account.NameOf(uint32(os.Getuid()))
 			l.is("rtime.dds.supplier.state", "grows0"+user+"=ready grows1"+user+"="+c.want)
 			if c.want != "ready" {
 				l.is("rtime.dds.agent.bytes", fmt.Sprint("=", big))
@@ -79,7 +81,7 @@ func TestGrowing(t *testing.T) {
 			l.is("rtime.dds.agent.refused", "=1")
 			list[0].Die()
 			l.second()
-			l.ahead += listEvery
+			l.ahead += supply.ListEvery
 			l.is("rtime.dds.agent.suppliers", "=2")
 			l.is("rtime.dds.agent.bytes", fmt.Sprint("=", big+readertest.DefaultSize))
 		})

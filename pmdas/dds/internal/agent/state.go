@@ -11,13 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
-
-// counts are what the agent counts of its own.
-type counts struct {
-	opened, refused, damaged, stale, died, torn, removed uint64
-}
 
 // number is one figure of the agent's own state, published both as a metric below
 // rtime.dds.agent and in the MMV file.
@@ -31,42 +26,37 @@ type number struct {
 
 func (a *Agent) numbers() []number {
 	return []number{
-		{0, "suppliers", pcp.SemInstant, "suppliers that are there", "Stale ones included.", func() uint64 { return uint64(len(a.suppliers)) }},
+		{0, "suppliers", pcp.SemInstant, "suppliers that are there", "Stale ones included.", func() uint64 { return uint64(a.supply.Len()) }},
 		{1, "contexts", pcp.SemInstant, "contexts that are exported", "Over all suppliers; those without statistics do not count.",
 			func() uint64 { return uint64(a.tree.exports) }},
 		{2, "statistics", pcp.SemInstant, "values that are exported", "Over all suppliers.", func() uint64 { return uint64(a.tree.values) }},
 		{3, "metrics", pcp.SemInstant, "names below dds", "Those whose supplier is away included.", func() uint64 { return uint64(len(a.tree.used)) }},
-		{4, "opened", pcp.SemCounter, "suppliers that came", "", func() uint64 { return a.counts.opened }},
+		{4, "opened", pcp.SemCounter, "suppliers that came", "", func() uint64 { return a.supply.Counts.Opened }},
 		{5, "refused", pcp.SemCounter, "segments that were not taken", "They make no sense, are not whose they claim to be, or are beyond a limit. The\nagent's log says which.",
-			func() uint64 { return a.counts.refused }},
-		{6, "damaged", pcp.SemCounter, "segments that make no sense", "At first, or later on.", func() uint64 { return a.counts.damaged }},
-		{7, "stale", pcp.SemCounter, "suppliers that were told to go away", "Their time stamp was too old.", func() uint64 { return a.counts.stale }},
-		{8, "died", pcp.SemCounter, "suppliers whose process went without a word", "", func() uint64 { return a.counts.died }},
+			func() uint64 { return a.supply.Counts.Refused }},
+		{6, "damaged", pcp.SemCounter, "segments that make no sense", "At first, or later on.", func() uint64 { return a.supply.Counts.Damaged }},
+		{7, "stale", pcp.SemCounter, "suppliers that were told to go away", "Their time stamp was too old.", func() uint64 { return a.supply.Counts.Stale }},
+		{8, "died", pcp.SemCounter, "suppliers whose process went without a word", "", func() uint64 { return a.supply.Counts.Died }},
 		{9, "torn", pcp.SemCounter, "contexts without values for once", "The supplier was in the middle of an update, again and again, while it was looked\nat.",
-			func() uint64 { return a.counts.torn }},
+			func() uint64 { return a.tree.torn }},
 		{10, "waiting", pcp.SemInstant, "paths that more than one supplier claims", "The first has it; the others wait.", func() uint64 { return uint64(len(a.tree.waiting)) }},
-		{11, "bytes", pcp.SemInstant, "size of all segments", "In bytes.", func() uint64 {
-			n := int64(0)
-			for _, s := range a.order {
-				n += s.bytes
-			}
-			return uint64(n)
-		}},
+		{11, "bytes", pcp.SemInstant, "size of all segments", "In bytes.", func() uint64 { return uint64(a.supply.Bytes()) }},
 		{13, "watching", pcp.SemInstant, "whether the directory of the segments is there: 1 or 0", "Where it is 0, suppliers find no place for their segments; the log says why.",
 			func() uint64 {
-				if a.dir == nil {
+				if a.supply.Watching() != nil {
 					return 0
 				}
 				return 1
 			}},
 		{14, "removed", pcp.SemCounter, "files removed that nobody held", "What dead suppliers left unfinished, files that are no segments, and what stood in\nthe way of others' claims.",
-			func() uint64 { return a.counts.removed }},
-		{12, "users", pcp.SemInstant, "users who have suppliers, or had", "", func() uint64 { return uint64(len(a.users)) }},
+			func() uint64 { return a.supply.Counts.Removed }},
+		{12, "users", pcp.SemInstant, "users who have suppliers, or had", "", func() uint64 { return uint64(a.users.Len()) }},
 	}
 }
 
-func (a *Agent) agentMetrics() []pmda.Metric {
-	var rows []pmda.Metric
+// metrics are the agent's own.
+func (a *Agent) metrics() []pmda.Metric {
+	rows := a.roster.metrics()
 	for _, n := range a.numbers() {
 		units := pcp.Count
 		if n.name == "bytes" {
@@ -115,7 +105,7 @@ func (a *Agent) healthItems() []health.Item {
 func (a *Agent) printTree(w io.Writer) {
 	for _, path := range slices.Sorted(maps.Keys(a.tree.paths)) {
 		l := a.tree.paths[path]
-		fmt.Fprintf(w, "%-40s  %s (%s)\n", names.Line(path)+"/", names.Line(l.c.Descr), l.sup.row.title)
+		fmt.Fprintf(w, "%-40s  %s (%s)\n", naming.Line(path)+"/", naming.Line(l.c.Descr), l.src.row.title)
 		for i, s := range l.form.stats {
 			if s == nil {
 				continue

@@ -6,71 +6,46 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // tree is what is exported of all suppliers' contexts: groups of metrics that share
 // a fixed context, or the volatile contexts below one.
 type tree struct {
-	agent   *Agent
+	users    *account.Users
+	conf     *conf.Config
+	roster   *roster
+	demand   *demand
+	now      func() time.Time
+	complain func(format string, args ...any)
+	server   *pmda.Server
+	names    *naming.Names
+
 	groups  map[string]*group // by context path; with "/*" for the volatile ones below
 	paths   map[string]*live  // contexts with statistics that are exported
-	fixed   map[string]int    // how many suppliers have a fixed context
 	waiting map[string][]*live
 	freed   []string // paths for which somebody waits
 	metrics map[pcp.PMID]*column
 	used    map[string]*column // by the metric's name
-	below   map[string]int     // how many of those names there are at a node and below it
-
-	items, serials, names numbers
-	instances             numbers // of all groups that have no file of their own
-	closers               []func() error
 
 	fetch   uint64 // counts requests
 	wanted  []*group
 	ids     []pcp.PMID // what wanted was made for
 	plan    uint64     // counts how often it was made
 	changed bool       // since
-	broken  []*supplier
-	unsaved bool     // what kept metrics' file says has changed
-	relabel bool     // there are instances whose labels clients have not seen
-	scratch []uint64 // the values of one context
-	exports int      // live contexts
+	unsaved bool       // what kept metrics' file says has changed
+	relabel bool       // there are instances whose labels clients have not seen
+	scratch []uint64   // the values of one context
+	exports int        // live contexts
 	values  int
+	torn    uint64 // contexts without values for once, ever
 }
-
-// numbers gives names numbers for ever.
-type numbers interface {
-	ID(name string) (int32, error)
-	Lookup(name string) (int32, bool)
-}
-
-// memory gives out numbers for as long as the agent runs.
-type memory map[string]int32
-
-func (m memory) ID(name string) (int32, error) {
-	id, ok := m[name]
-	if !ok {
-		id = int32(len(m))
-		m[name] = id
-	}
-	return id, nil
-}
-
-func (m memory) Lookup(name string) (int32, bool) {
-	id, ok := m[name]
-	return id, ok
-}
-
-// Clusters and serials below these are the agent's own.
-const (
-	firstCluster = 8
-	firstSerial  = 16
-)
 
 // live is a context that a supplier has at present.
 type live struct {
-	tree  *tree
-	sup   *supplier
+	src   *source
 	c     *reader.Context
 	group *group // nil while it is not exported
 	form  *form
@@ -91,7 +66,7 @@ type spot struct {
 // form says where in the data of one kind of context the values of a group's columns
 // lie. It is shared by the contexts of one template.
 type form struct {
-	sup    *supplier
+	src    *source
 	fields []reader.Field // by column
 	stats  []*reader.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
@@ -137,9 +112,9 @@ type column struct {
 	stat   string
 	typ    pcp.Type
 	metric pmda.Metric
-	key    string   // what its number was given to
-	user   *account // who has it on his account
-	users  int      // live contexts that have it
+	key    string        // what its number was given to
+	user   *account.User // who has it on his account
+	users  int           // live contexts that have it
 	away   time.Time
 	there  bool     // exported
 	read   uint64   // the last request that values were read for

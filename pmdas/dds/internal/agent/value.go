@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/names"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
 // want notes which columns a request asks for.
@@ -116,34 +116,34 @@ func (g *group) collect(t *tree, list []place) {
 		}
 	}
 	for i := 0; i < len(list); {
-		s := g.spots[list[i]].form.sup
-		if s.gone || s.row.fault != nil {
+		s := g.spots[list[i]].form.src
+		if !s.sup.Usable() {
 			g.gaps = true
 			g.seen[list[i]] = 0 // was read just before the damage was met
 			i++
 			continue
 		}
-		if err := s.r.Guard(func() { i = g.readOf(s, t, list, i) }); err != nil {
-			t.breaks(s, err)
+		if err := s.reader.Guard(func() { i = g.readOf(s, t, list, i) }); err != nil {
+			s.sup.Break(err)
 		}
 	}
 }
 
 // readOf reads the contexts of one supplier, from list[i] to the first of another
 // supplier, whose index it returns.
-func (g *group) readOf(s *supplier, t *tree, list []place, i int) int {
+func (g *group) readOf(s *source, t *tree, list []place, i int) int {
 	asked := 0
 	for more := true; more; {
 		part := list[i:min(i+together, len(list))]
-		quiet := s.r.Quiet()
+		quiet := s.reader.Quiet()
 		n, values := g.readPart(s, t, part, quiet)
-		if quiet && !s.r.Quiet() {
+		if quiet && !s.reader.Quiet() {
 			n, values = g.readPart(s, t, part, false)
 		}
 		i, asked, more = i+n, asked+values, n == together
 	}
 	if asked > 0 {
-		t.agent.demand.touch(s, asked)
+		t.demand.touch(s, asked)
 	}
 	return i
 }
@@ -155,10 +155,10 @@ const together = 256
 // readPart reads contexts up to the first of another supplier. It returns how many there
 // were, and how many values were asked for. With quiet they are good only if the supplier
 // is still quiet.
-func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, values int) {
+func (g *group) readPart(s *source, t *tree, list []place, quiet bool) (n, values int) {
 	for _, p := range list {
 		f := g.spots[p].form
-		if f.sup != s {
+		if f.src != s {
 			break
 		}
 		n++
@@ -170,10 +170,10 @@ func (g *group) readPart(s *supplier, t *tree, list []place, quiet bool) (n, val
 		}
 		at := &g.spots[p].data
 		peek := quiet && len(f.char) == 0
-		if !(peek && s.r.Peek(at, f.read, t.scratch)) && !s.r.ReadTexts(at, f.read, t.scratch, f.char) {
+		if !(peek && s.reader.Peek(at, f.read, t.scratch)) && !s.reader.ReadTexts(at, f.read, t.scratch, f.char) {
 			g.gaps = true
 			g.seen[p] = 0
-			t.agent.counts.torn++
+			t.torn++
 			continue
 		}
 		g.seen[p] = t.fetch
@@ -207,20 +207,12 @@ func (f *form) choose(g *group, t *tree) {
 	}
 }
 
-// breaks notes that a supplier's file is damaged. It goes before the next request.
-func (t *tree) breaks(s *supplier, err error) {
-	if s.row.fault == nil {
-		s.row.fault = err
-		t.broken = append(t.broken, s)
-	}
-}
-
 // text returns a context's value in a column of characters, as read with its other values.
 func (col *column) text(t *tree, p place) (string, bool) {
 	if _, ok := col.value(t, p); !ok || int(p) >= len(col.texts) {
 		return "", false
 	}
-	return names.Text(col.texts[p]), true
+	return naming.Text(col.texts[p]), true
 }
 
 // keepText notes the characters of a context. Few change from one request to the next.

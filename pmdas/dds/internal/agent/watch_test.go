@@ -7,15 +7,17 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
 // looked has the agent look once and returns how many names and files it dealt with.
 func (l *lab) looked() (names, visits int) {
 	done := make(chan struct{})
 	l.srv.Do(func() {
-		n, v := l.a.list.names, l.a.list.visits
+		counts := &l.a.supply.Counts
+		n, v := counts.Names, counts.Visits
 		l.a.second()
-		names, visits = int(l.a.list.names-n), int(l.a.list.visits-v)
+		names, visits = int(counts.Names-n), int(counts.Visits-v)
 		close(done)
 	})
 	<-done
@@ -48,7 +50,7 @@ func TestManyFiles(t *testing.T) {
 	found := false
 	for range 100 {
 		names, visits := l.looked()
-		if names > namesAtOnce+heard || visits > visitsAtOnce {
+		if names > supply.NamesAtOnce+heard || visits > supply.VisitsAtOnce {
 			t.Fatalf("%d names and %d files in one look", names, visits)
 		}
 		if !found && len(l.Names("dds")) > 0 {
@@ -70,7 +72,7 @@ func TestManyFiles(t *testing.T) {
 	}
 	l.is("rtime.dds.agent.suppliers", "=2")
 	for range 3 { // those that are left are not looked at again
-		l.ahead += listEvery
+		l.ahead += supply.ListEvery
 		if _, visits := l.looked(); visits > 2 {
 			t.Errorf("%d files", visits)
 		}

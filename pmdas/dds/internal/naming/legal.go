@@ -9,7 +9,7 @@
 // Two names that come out alike are told apart by Suffix. Instances may hold more:
 // there only blanks, which end a name for PCP's tools, and what cannot be printed
 // become underscores.
-package names
+package naming
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package agent
+package supply
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // checkAlive reports whether the supplier's process lives; otherwise all of its goes.
-func (a *Agent) checkAlive(s *supplier) bool {
+func (p *Supply) checkAlive(s *Supplier) bool {
 	if s.gone {
 		return false
 	}
@@ -19,34 +19,34 @@ func (a *Agent) checkAlive(s *supplier) bool {
 	}
 	state, _ := s.r.State()
 	if state == layout.StateEnded {
-		a.vanish(s, stateEnded, nil)
+		p.vanish(s, Ended, nil)
 	} else {
-		a.vanish(s, stateDied, err)
+		p.vanish(s, Died, err)
 	}
 	return false
 }
 
 // check looks whether a supplier still does its work. It reports whether it is there.
-func (a *Agent) check(s *supplier, now time.Time) bool {
+func (p *Supply) check(s *Supplier, now time.Time) bool {
 	if s.gone {
 		return false
 	}
 	state, err := s.r.State()
 	if err == nil && state != layout.StateReady {
-		a.vanish(s, stateEnded, nil)
+		p.vanish(s, Ended, nil)
 		return false
 	}
-	if err == nil && !a.checkAlive(s) {
+	if err == nil && !p.checkAlive(s) {
 		return false
 	}
 	if err == nil {
 		err = s.r.Whole()
 	}
 	if err == nil {
-		err = s.checkStamp(now)
+		err = p.checkStamp(s, now)
 	}
 	if err != nil {
-		a.vanish(s, stateDamaged, err)
+		p.vanish(s, Damaged, err)
 		return false
 	}
 	return true
@@ -55,7 +55,7 @@ func (a *Agent) check(s *supplier, now time.Time) bool {
 // checkStamp looks at the time stamp. A clock that is set, or a machine that slept,
 // makes no supplier old: a stamp counts as new whenever it is another than before. Only
 // one that is seen for the first time is compared with the clock.
-func (s *supplier) checkStamp(now time.Time) error {
+func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 	stamp, err := s.r.Stamp()
 	if err != nil {
 		return err
@@ -67,49 +67,41 @@ func (s *supplier) checkStamp(now time.Time) error {
 			s.stampAt = now.Add(-old)
 		}
 	}
-	timeout := s.agent.conf.Timeout
+	timeout := p.Conf.Timeout
 	old := timeout > 0 && now.Sub(s.stampAt) > timeout
 	switch {
 	case old && !s.stale:
-		return s.retire(now)
+		return p.retire(s, now)
 	case !old && s.stale:
-		return s.returned()
+		return p.returned(s)
 	}
 	return nil
 }
 
 // retire tells a supplier to go away, and takes its contexts away.
-func (s *supplier) retire(now time.Time) error {
+func (p *Supply) retire(s *Supplier, now time.Time) error {
 	s.stale = true
 	s.unload()
-	s.agent.demand.forget(s)
-	s.row.state = stateStale
-	s.row.reason = fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second))
-	s.agent.counts.stale++
-	s.agent.complain("supplier %s: %s: told to go away", s.row.title, s.row.reason)
-	if s.agent.trying {
-		return nil
-	}
-	return s.r.SetGoAway()
+	p.Counts.Stale++
+	s.source.Stale(fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second)))
+	return p.sendAway(s)
 }
 
 // returned takes a supplier in again that has come to life, and has itself withdrawn
 // what it was told.
-func (s *supplier) returned() error {
-	away, err := s.r.GoAway()
+func (p *Supply) returned(s *Supplier) error {
+	away, err := p.sentAway(s)
 	if err != nil || away {
 		return err
 	}
 	s.stale = false
-	s.row.state, s.row.reason = stateReady, ""
 	s.r.Rewind()
-	s.note(1)
-	s.agent.complain("supplier %s: is back", s.row.title)
-	return s.load()
+	s.source.Back()
+	return p.load(s)
 }
 
 // vanish takes a supplier away. What it left behind is removed, unless it still runs.
-func (a *Agent) vanish(s *supplier, state string, why error) {
+func (p *Supply) vanish(s *Supplier, state State, why error) {
 	if s.gone {
 		return
 	}
@@ -117,36 +109,22 @@ func (a *Agent) vanish(s *supplier, state string, why error) {
 	if !s.stale {
 		s.unload()
 	}
-	s.row.leave(state, why, a.now())
 	switch state {
-	case stateDied:
-		a.counts.died++
-		a.remove(s.file)
-	case stateDamaged:
-		a.counts.damaged++
-		if a.dir != nil {
-			a.refused[s.file] = refusal{why: wasOpen, mark: a.dir.Look(s.file).Mark, pass: a.list.pass}
+	case Died:
+		p.Counts.Died++
+		p.remove(s.File)
+	case Damaged:
+		p.Counts.Damaged++
+		if p.dir != nil {
+			p.refused[s.File] = refusal{why: wasOpen, mark: p.dir.Look(s.File).Mark, pass: p.list.pass}
 		}
 	}
-	if state != stateEnded {
-		a.complain("supplier %s: %s", s.row.title, s.row.why())
-	}
+	s.source.Left(state, why)
 	s.r.Close()
-	delete(a.suppliers, s.file)
-	s.user.suppliers--
-	s.user.bytes -= s.bytes
-	if i := slices.Index(a.order, s); i >= 0 {
-		a.order = slices.Delete(slices.Clone(a.order), i, i+1)
+	delete(p.suppliers, s.File)
+	s.User.Suppliers--
+	s.User.Bytes -= s.bytes
+	if i := slices.Index(p.order, s); i >= 0 {
+		p.order = slices.Delete(slices.Clone(p.order), i, i+1)
 	}
-	a.demand.forget(s)
-}
-
-// sweep deals with what getting values has found, and gives those a turn that waited
-// for a name to become free.
-func (a *Agent) sweep() {
-	for _, s := range a.tree.broken {
-		a.vanish(s, stateDamaged, s.row.fault)
-	}
-	a.tree.broken = a.tree.broken[:0]
-	a.tree.retry()
 }

@@ -1,4 +1,4 @@
-package agent
+package supply
 
 import (
 	"cmp"
@@ -9,32 +9,30 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/internal/shm"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
 )
 
 // What one look at the directory does at most, as pmcd waits five seconds for an answer
 // and anybody may put files there. Files that wait for their turn do so for each owner
 // apart, and owners take turns: what one makes delays nobody else's.
 const (
-	listEvery    = 30 * time.Second
-	namesAtOnce  = 2000  // read from the directory
-	visitsAtOnce = 1000  // files looked at
+	ListEvery    = 30 * time.Second
+	NamesAtOnce  = 2000  // read from the directory
+	VisitsAtOnce = 1000  // files looked at
 	maxQueue     = 5000  // files of one owner that wait
 	maxRefused   = 50000 // refused segments that are remembered
-	atStart      = 50    // times namesAtOnce are read by the first look
+	atStart      = 50    // times NamesAtOnce are read by the first look
 )
 
 // lister reads the directory little by little.
 type lister struct {
-	at      time.Time // when the last pass began
-	on      bool      // a pass is under way
-	again   bool      // another one is due
-	pass    uint64    // counts them
-	files   map[uint32]int
+	at      time.Time              // when the last pass began
+	on      bool                   // a pass is under way
+	again   bool                   // another one is due
+	pass    uint64                 // counts them
+	files   map[uint32]int         // listed in this pass, by owner
 	queue   map[uint32][]candidate // by owner
 	waiting int
-	names   uint64 // heard of or read, ever
-	visits  uint64 // files looked at, ever
 }
 
 // candidate is a file to look at.
@@ -54,100 +52,100 @@ type refusal struct {
 }
 
 // watch hears what happened in the directory.
-func (a *Agent) watch() {
-	if a.dir == nil && !a.openDir() {
+func (p *Supply) watch() {
+	if p.dir == nil && !p.openDir() {
 		return
 	}
-	names, err := a.dir.Events()
+	names, err := p.dir.Events()
 	for name := range names {
-		a.list.names++
-		a.enqueue(candidate{name: name, entry: a.dir.Look(name)})
+		p.Counts.Names++
+		p.enqueue(candidate{name: name, entry: p.dir.Look(name)})
 	}
 	switch {
 	case errors.Is(err, segdir.ErrGone):
-		a.dir.Close()
-		a.dir = nil
-		a.openDir()
+		p.dir.Close()
+		p.dir = nil
+		p.openDir()
 	case err != nil:
-		a.list.again = true
+		p.list.again = true
 	}
-	if a.dir == nil {
+	if p.dir == nil {
 		return
 	}
 	// Also those get another turn that a limit had kept out.
-	if now := a.now(); !a.list.on && (a.list.again || now.Sub(a.list.at) >= listEvery) {
-		a.mend()
-		a.list.at, a.list.on, a.list.again, a.list.files = now, true, false, make(map[uint32]int)
-		a.list.pass++
+	if now := p.Now(); !p.list.on && (p.list.again || now.Sub(p.list.at) >= ListEvery) {
+		p.mend()
+		p.list.at, p.list.on, p.list.again, p.list.files = now, true, false, make(map[uint32]int)
+		p.list.pass++
 	}
 	// The first look waits for all names, so that age decides among them.
-	for n := 0; a.list.on && (n == 0 || a.list.pass == 1 && n < atStart); n++ {
-		a.readOn()
+	for n := 0; p.list.on && (n == 0 || p.list.pass == 1 && n < atStart); n++ {
+		p.readOn()
 	}
-	for _, c := range a.next() {
-		a.list.visits++
-		a.visit(c)
+	for _, c := range p.next() {
+		p.Counts.Visits++
+		p.visit(c)
 	}
 }
 
-func (a *Agent) openDir() bool {
-	d, err := segdir.Open(a.dirPath)
+func (p *Supply) openDir() bool {
+	d, err := segdir.Open(p.Path)
 	if err != nil {
-		if a.dirError != err.Error() {
-			a.dirError = err.Error()
-			a.server.Logf("%v", err)
+		if p.dirError != err.Error() {
+			p.dirError = err.Error()
+			p.Log("%v", err)
 		}
 		return false
 	}
-	if a.dirError != "" {
-		a.server.Logf("%s is there", a.dirPath)
+	if p.dirError != "" {
+		p.Log("%s is there", p.Path)
 	}
-	a.dir, a.dirError, a.list.on, a.list.again = d, "", false, true
+	p.dir, p.dirError, p.list.on, p.list.again = d, "", false, true
 	return true
 }
 
 // readOn reads some more of the directory.
-func (a *Agent) readOn() {
-	names, others, last, err := a.dir.List(namesAtOnce)
+func (p *Supply) readOn() {
+	names, others, last, err := p.dir.List(NamesAtOnce)
 	if err != nil {
-		a.complain("%v", err)
+		p.Complain("%v", err)
 	}
-	a.list.names += uint64(len(names) + len(others))
+	p.Counts.Names += uint64(len(names) + len(others))
 	for _, name := range names {
-		if a.suppliers[name] != nil {
+		if p.suppliers[name] != nil {
 			continue
 		}
-		c := candidate{name: name, entry: a.dir.Look(name), listed: true}
-		a.list.files[c.entry.UID]++
-		c.over = a.list.files[c.entry.UID] > a.conf.Suppliers
-		if r, ok := a.refused[name]; ok {
-			r.pass = a.list.pass
-			a.refused[name] = r
+		c := candidate{name: name, entry: p.dir.Look(name), listed: true}
+		p.list.files[c.entry.UID]++
+		c.over = p.list.files[c.entry.UID] > p.Conf.Suppliers
+		if r, ok := p.refused[name]; ok {
+			r.pass = p.list.pass
+			p.refused[name] = r
 			if !c.over && !r.retry && r.mark == c.entry.Mark {
-				a.stray(name)
+				p.stray(name)
 				continue
 			}
 		}
-		a.enqueue(c)
-		a.stray(name)
+		p.enqueue(c)
+		p.stray(name)
 	}
 	for _, name := range others {
-		a.stray(name)
+		p.stray(name)
 	}
 	if last || err != nil {
-		a.readAll()
+		p.readAll()
 	}
 }
 
 // readAll ends a pass.
-func (a *Agent) readAll() {
-	a.list.on = false
-	for name, r := range a.refused {
-		if r.pass != a.list.pass {
-			delete(a.refused, name)
+func (p *Supply) readAll() {
+	p.list.on = false
+	for name, r := range p.refused {
+		if r.pass != p.list.pass {
+			delete(p.refused, name)
 		}
 	}
-	for _, q := range a.list.queue {
+	for _, q := range p.list.queue {
 		slices.SortFunc(q, byAge)
 	}
 }
@@ -159,84 +157,84 @@ func byAge(x, y candidate) int {
 
 // enqueue has a file wait for its turn. Where too many of its owner's do, a later pass
 // finds it.
-func (a *Agent) enqueue(c candidate) {
-	q := a.list.queue[c.entry.UID]
+func (p *Supply) enqueue(c candidate) {
+	q := p.list.queue[c.entry.UID]
 	if len(q) >= maxQueue {
-		a.list.again = true
+		p.list.again = true
 		return
 	}
-	a.list.queue[c.entry.UID] = append(q, c)
-	a.list.waiting++
+	p.list.queue[c.entry.UID] = append(q, c)
+	p.list.waiting++
 }
 
 // next takes the files whose turn it is out of the queue. The oldest come first, so that
 // of several suppliers of one path the same one has it after a restart of the agent.
-func (a *Agent) next() (list []candidate) {
-	share := visitsAtOnce / max(len(a.list.queue), 1)
-	for uid, q := range a.list.queue {
+func (p *Supply) next() (list []candidate) {
+	share := VisitsAtOnce / max(len(p.list.queue), 1)
+	for uid, q := range p.list.queue {
 		n := len(q)
-		if a.list.waiting > visitsAtOnce {
-			n = min(n, max(share, 1), visitsAtOnce-len(list))
+		if p.list.waiting > VisitsAtOnce {
+			n = min(n, max(share, 1), VisitsAtOnce-len(list))
 		}
 		list = append(list, q[:n]...)
-		if a.list.queue[uid] = q[n:]; n == len(q) {
-			delete(a.list.queue, uid)
+		if p.list.queue[uid] = q[n:]; n == len(q) {
+			delete(p.list.queue, uid)
 		}
 	}
-	a.list.waiting -= len(list)
+	p.list.waiting -= len(list)
 	slices.SortFunc(list, byAge)
 	return list
 }
 
 // visit looks at a file. One that was refused is refused without another look while it is
 // as it was: closing it after the look makes something happen to it once more.
-func (a *Agent) visit(c candidate) {
-	s := a.suppliers[c.name]
-	if s != nil && a.check(s, a.now()) {
-		if s.r.Is(a.dir.Path(c.name)) {
+func (p *Supply) visit(c candidate) {
+	s := p.suppliers[c.name]
+	if s != nil && p.check(s, p.Now()) {
+		if s.r.Is(p.dir.Path(c.name)) {
 			return
 		}
-		a.vanish(s, stateEnded, nil)
+		p.vanish(s, Ended, nil)
 	}
-	if c.over && !a.trying && a.dir.RemoveFree(c.name) {
-		a.counts.removed++
-		delete(a.refused, c.name)
+	if c.over && !p.Trying && p.dir.RemoveFree(c.name) {
+		p.Counts.Removed++
+		delete(p.refused, c.name)
 		return
 	}
-	if r, ok := a.refused[c.name]; ok && r.mark == a.dir.Look(c.name).Mark && !(r.retry && c.listed) {
+	if r, ok := p.refused[c.name]; ok && r.mark == p.dir.Look(c.name).Mark && !(r.retry && c.listed) {
 		return
 	}
-	a.admit(c.name)
+	p.admit(c.name)
 }
 
 // final are the reasons to refuse a segment that hold until it changes.
 var final = []error{reader.ErrFormat, reader.ErrOwner, shm.ErrFault, shm.ErrSmall, shm.ErrNotRegular, shm.ErrLinks, fs.ErrPermission}
 
 // refuse notes a segment that is not taken.
-func (a *Agent) refuse(file string, err error) {
+func (p *Supply) refuse(file string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDead) {
-		delete(a.refused, file)
+		delete(p.refused, file)
 		return
 	}
-	old, there := a.refused[file]
-	if !there && len(a.refused) >= maxRefused {
+	old, there := p.refused[file]
+	if !there && len(p.refused) >= maxRefused {
 		return
 	}
-	r := refusal{why: err.Error(), mark: a.dir.Look(file).Mark, pass: a.list.pass}
+	r := refusal{why: err.Error(), mark: p.dir.Look(file).Mark, pass: p.list.pass}
 	if old.why == wasOpen {
 		r.why = wasOpen
 	}
 	quiet := errors.Is(err, reader.ErrEnded) || errors.Is(err, reader.ErrNotReady)
 	r.retry = !slices.ContainsFunc(final, func(e error) bool { return errors.Is(err, e) })
-	a.refused[file] = r
+	p.refused[file] = r
 	if quiet || old.why == r.why {
 		return
 	}
-	a.counts.refused++
+	p.Counts.Refused++
 	if errors.Is(err, reader.ErrFormat) || errors.Is(err, shm.ErrFault) {
-		a.counts.damaged++
+		p.Counts.Damaged++
 	}
-	a.complain("refused: %v", err)
+	p.Complain("refused: %v", err)
 }
 
 // wasOpen stands for why a segment is refused that was open and is damaged now, as has

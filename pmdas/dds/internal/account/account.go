@@ -1,0 +1,126 @@
+// Package account keeps what each user's suppliers use of what the limits of the
+// configuration grant. Reading suppliers and naming what they have both charge the same
+// account. Everything here belongs to the agent's serving goroutine.
+package account
+
+import (
+	"fmt"
+	"os/user"
+	"strconv"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
+)
+
+// User is the account of one user.
+type User struct {
+	UID  uint32
+	Name string // or the number, where the user has no name
+
+	Suppliers int   // open segments
+	Bytes     int64 // of those
+	Contexts  int   // exported, with statistics
+	Values    int   // exported
+	Metrics   int   // names below dds, those without supplier included
+	Rows      int   // in rtime.dds.supplier
+	Domains   int   // instance domains, ever
+
+	Churn   Bucket // changes of slots
+	names   Bucket // new names of whatever kind
+	numbers Bucket // new metrics
+}
+
+// Users are the accounts of all users who have something.
+type Users struct {
+	Conf *conf.Config
+	Now  func() time.Time
+	all  map[uint32]*User
+}
+
+// Len returns how many users have something.
+func (a *Users) Len() int { return len(a.all) }
+
+// Of returns the account of a user, a new one where there is none.
+func (a *Users) Of(uid uint32) *User {
+	u := a.all[uid]
+	if u == nil {
+		if a.all == nil {
+			a.all = make(map[uint32]*User)
+		}
+		u = &User{UID: uid, Name: NameOf(uid)}
+		a.all[uid] = u
+	}
+	return u
+}
+
+// Settle forgets a user who has nothing.
+func (a *Users) Settle(u *User) {
+	if u.Suppliers == 0 && u.Metrics == 0 && u.Rows == 0 && u.Domains == 0 {
+		delete(a.all, u.UID)
+	}
+}
+
+// NewName takes a new name from what the user may still have kept for ever, and returns
+// an error where nothing is left.
+func (a *Users) NewName(u *User) error {
+	if err := a.NameLeft(u); err != nil {
+		return err
+	}
+	u.names.Left--
+	return nil
+}
+
+// NameLeft returns an error where the user may have no new name kept for ever.
+func (a *Users) NameLeft(u *User) error {
+	n := a.Conf.Names
+	if u.names.Fill(a.Now(), float64(n), float64(n)/86400) < 1 {
+		return Over("new names in a day", n)
+	}
+	return nil
+}
+
+// NewMetric is NewName for a metric, of whose numbers there are far fewer.
+func (a *Users) NewMetric(u *User) error {
+	if err := a.NameLeft(u); err != nil {
+		return err
+	}
+	n := a.Conf.NewMetrics
+	if u.numbers.Fill(a.Now(), float64(n), float64(n)/86400) < 1 {
+		return Over("new metrics in a day", n)
+	}
+	u.names.Left--
+	u.numbers.Left--
+	return nil
+}
+
+// Over returns the error for what goes beyond a limit of one user.
+func Over(what string, n int) error {
+	return fmt.Errorf("%w: more than %d %s of one user", reader.ErrLimit, n, what)
+}
+
+// Bucket bounds what a user can cause: so much at once, and so much a second later on.
+type Bucket struct {
+	Left float64
+	at   time.Time
+}
+
+// Fill returns what is left at now.
+func (b *Bucket) Fill(now time.Time, burst, rate float64) float64 {
+	if b.at.IsZero() {
+		b.Left = burst
+	} else {
+		b.Left = min(b.Left+max(now.Sub(b.at).Seconds(), 0)*rate, burst)
+	}
+	b.at = now
+	return b.Left
+}
+
+// NameOf returns the name of a user, or the number where there is none.
+func NameOf(uid uint32) string {
+	n := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(n); err == nil {
+		return u.Username
+	}
+	return n
+}

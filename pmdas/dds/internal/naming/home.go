@@ -1,0 +1,93 @@
+package naming
+
+import (
+	"strconv"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+)
+
+// Home returns the context below which a volatile one is an instance, and the name of
+// the instance: nested ones join with a slash. That is the nearest fixed one that is there
+// when the volatile one is seen for the first time, and is for ever: the instance's number,
+// which is kept, tells which it was. grouped reports whether there are metrics of a fixed
+// context.
+func (n *Names) Home(path string, grouped func(parent string) bool) (parent, inst string) {
+	nearest := ""
+	for parent = layout.Parent(path); ; parent = layout.Parent(parent) {
+		inst = path[len(parent)+1:]
+		if name, mine := n.title(parent, inst); mine && n.numbered(parent, name) {
+			return parent, inst
+		}
+		shared := layout.Shared(parent)
+		if nearest == "" && (shared || n.fixed[parent] > 0 || grouped(parent)) {
+			nearest = parent
+		}
+		if shared {
+			return nearest, path[len(nearest)+1:]
+		}
+	}
+}
+
+// title returns the name of an instance, and whether it is its path's for ever. Otherwise
+// nobody has it, and it is to be registered. Of several paths that come out alike the first
+// one has the plain name, the others a suffix: one that is as it came out needs no more than
+// its number for that, another one is registered among the names.
+func (n *Names) title(parent, path string) (name string, mine bool) {
+	name = Instance(path)
+	plain := parent + "/* " + name
+	_, registered := n.names.Lookup(plain)
+	switch {
+	case name == path:
+		if registered {
+			name += Suffix(path)
+		}
+		return name, true
+	case registered:
+		if _, mine = n.names.Lookup(plain + " " + path); !mine {
+			name += Suffix(path)
+		}
+		return name, true
+	case n.numbered(parent, name):
+		return name + Suffix(path), true
+	}
+	return name, false
+}
+
+// numbered reports whether an instance has its number already.
+func (n *Names) numbered(parent, name string) bool {
+	serial, ok := n.serials.Lookup(parent)
+	if ok {
+		_, ok = n.instances.Lookup(strconv.Itoa(FirstSerial+int(serial)) + " " + name)
+	}
+	return ok
+}
+
+// Instance returns the name of an instance below a context; where another context has it,
+// with a suffix.
+func (n *Names) Instance(parent, path string) (string, error) {
+	name, mine := n.title(parent, path)
+	if !mine {
+		if _, err := n.owns(parent+"/* "+name, path); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}
+
+// owns reports whether what was called original is, or becomes, the one that has the
+// plain name; the same one for ever.
+func (n *Names) owns(plain, original string) (bool, error) {
+	if _, ok := n.names.Lookup(plain + " " + original); ok {
+		return true, nil
+	}
+	if _, taken := n.names.Lookup(plain); taken {
+		return false, nil
+	}
+	if _, err := n.names.ID(plain); err != nil {
+		return false, ErrNumber
+	}
+	if _, err := n.names.ID(plain + " " + original); err != nil {
+		return false, ErrNumber
+	}
+	return true, nil
+}

@@ -1,0 +1,103 @@
+package supply
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+)
+
+// admit opens a segment.
+func (p *Supply) admit(file string) {
+	if p.suppliers[file] != nil {
+		return
+	}
+	uid, ok := owner(file)
+	if !ok {
+		return
+	}
+	u := p.Users.Of(uid)
+	defer p.Users.Settle(u)
+	s, err := p.openSupplier(file, u)
+	if err != nil {
+		p.refuse(file, err)
+		return
+	}
+	delete(p.refused, file)
+	p.suppliers[file] = s
+	p.order = append(p.order, s)
+	u.Suppliers++
+	u.Bytes += s.bytes
+	p.Counts.Opened++
+	s.source = p.Table.Opened(s)
+	p.fresh = append(p.fresh, s)
+}
+
+// WelcomeAtOnce is what Options.AtOnce is by default.
+const WelcomeAtOnce = 20000
+
+// welcome takes in what the suppliers have that were opened. Those that came together
+// have been noted all of them by then, so that it does not matter in which order they
+// are dealt with whose volatile contexts are below fixed ones of others.
+func (p *Supply) welcome() {
+	for before := p.Table.Size(); len(p.fresh) > 0 && (p.Trying || p.Table.Size()-before < p.AtOnce); {
+		s := p.fresh[0]
+		p.fresh = p.fresh[1:]
+		if s.gone || s.stale || s.loaded {
+			continue
+		}
+		if err := p.load(s); err != nil {
+			p.vanish(s, Damaged, err)
+			continue
+		}
+		p.check(s, p.Now())
+	}
+	if len(p.fresh) == 0 {
+		p.fresh = nil
+	}
+}
+
+// owner returns the user that a segment's name names: UID-PID-RANDOM.dds.
+func owner(file string) (uint32, bool) {
+	digits, _, ok := strings.Cut(file, "-")
+	uid, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(uid), ok && err == nil
+}
+
+// openSupplier opens a segment, within what the user has left.
+func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
+	if u.Suppliers >= p.Conf.Suppliers {
+		return nil, account.Over("suppliers", p.Conf.Suppliers)
+	}
+	r, err := reader.Open(p.dir.Path(file), reader.Limits{
+		Size: p.Conf.Bytes - u.Bytes, Contexts: p.Conf.Contexts, Stats: p.Conf.Statistics})
+	if err != nil {
+		return nil, err
+	}
+	if r.Info().UID != u.UID {
+		r.Close()
+		return nil, fmt.Errorf("%w: user %d, and its name says %d", reader.ErrOwner, r.Info().UID, u.UID)
+	}
+	if alive, err := r.Alive(); err != nil || !alive {
+		r.Close()
+		p.remove(file)
+		return nil, errors.Join(errDead, err)
+	}
+	return &Supplier{File: file, User: u, r: r, bytes: r.Bytes()}, nil
+}
+
+var errDead = errors.New("its process is gone")
+
+// remove removes the file that a supplier left behind.
+func (p *Supply) remove(file string) {
+	if p.Trying {
+		return
+	}
+	if err := p.dir.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.Complain("%s: %v", file, err)
+	}
+}

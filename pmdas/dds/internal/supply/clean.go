@@ -1,0 +1,122 @@
+package supply
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
+)
+
+// What nobody has a use for is looked for each time that the directory is listed, and
+// dealt with little by little.
+const (
+	strayAge     = 10 * time.Minute // unchanged for so long
+	StraysAtOnce = 100              // in a second
+)
+
+// maxStrays bounds how many files are noted. Where there are more, chance decides which,
+// so that none is passed over for ever.
+const maxStrays = 10000
+
+// stray notes a file that may be nobody's: one that is no supplier.
+func (p *Supply) stray(name string) {
+	switch {
+	case p.Trying:
+	case len(p.strays) < maxStrays:
+		p.strays = append(p.strays, name)
+	default:
+		p.strays[rand.IntN(maxStrays)] = name
+	}
+}
+
+// findClaims notes what is in the folder of claims, once in a while. That is dealt with
+// first: it may be in the way of a user's suppliers.
+func (p *Supply) findClaims() {
+	if p.Trying || len(p.claims) > 0 || !p.claimsOn && p.Now().Sub(p.claimsAt) < ListEvery {
+		return
+	}
+	if !p.claimsOn {
+		p.claimsAt = p.Now()
+	}
+	var last bool
+	p.claims, last = p.dir.Claims(NamesAtOnce)
+	p.claimsOn = !last
+}
+
+// clean removes some of the strays.
+func (p *Supply) clean() {
+	if p.dir == nil {
+		p.strays, p.claims, p.claimsOn = nil, nil, false
+		return
+	}
+	p.findClaims()
+	removed, first := uint64(0), ""
+	for checked := 0; removed < StraysAtOnce && checked < 10*StraysAtOnce && len(p.claims)+len(p.strays) > 0; checked++ {
+		from := &p.claims
+		if len(p.claims) == 0 {
+			from = &p.strays
+		}
+		name := (*from)[0]
+		if *from = (*from)[1:]; p.suppliers[name] != nil {
+			continue
+		}
+		gone, err := p.dir.RemoveStray(name, p.Now().Add(-strayAge))
+		if err != nil {
+			p.Complain("%v", err)
+		}
+		if gone {
+			if removed++; removed == 1 {
+				first = name
+			}
+			delete(p.refused, name)
+		}
+	}
+	if p.Counts.Removed += removed; removed > 0 {
+		p.Complain("removed %d files that nobody holds, the first of them %s", removed, p.dir.Path(first))
+	}
+}
+
+// mend makes what is missing of the directory, as far as the agent may: below a folder
+// of root's it cannot, since it is not root any more.
+func (p *Supply) mend() {
+	if p.Trying {
+		return
+	}
+	text := ""
+	if err := MakeDir(p.Path); err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != p.mendError {
+		p.Log("%s", text)
+	}
+	p.mendError = text
+}
+
+// MakeDir makes the directory of the segments for the user that PCP runs as or, where the
+// process is not root, for its own.
+func MakeDir(path string) error {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		name := os.Getenv("PCP_USER")
+		if name == "" {
+			name = "pcp"
+		}
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ = strconv.Atoi(u.Uid)
+			gid, _ = strconv.Atoi(u.Gid)
+		}
+	} else if there(path) && there(filepath.Join(path, layout.ClaimsDir)) {
+		return nil // made for us, or we shall see
+	}
+	return segdir.Make(path, uid, gid)
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,184 @@
+package supply
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
+)
+
+// book is a table that writes down what it is told.
+type book struct {
+	t    *testing.T
+	p    *Supply
+	now  time.Time
+	told []string
+	size int
+}
+
+func (b *book) note(format string, args ...any) {
+	b.told = append(b.told, fmt.Sprintf(format, args...))
+}
+
+// page is the source of one supplier.
+type page struct {
+	b     *book
+	s     *Supplier
+	slots map[uint32]string
+}
+
+func (b *book) Opened(s *Supplier) Source {
+	b.note("opened %s", s.Info().Name)
+	return &page{b, s, make(map[uint32]string)}
+}
+
+func (b *book) Size() int { return b.size }
+
+func (p *page) Load() {
+	for _, c := range p.s.Contexts() {
+		if !c.Template {
+			p.b.note("has %s", c.Path)
+			p.b.size++
+		}
+	}
+}
+func (p *page) Unload() { p.b.note("unload") }
+func (p *page) Came(slot uint32, c *reader.Context, err error) {
+	if err != nil {
+		p.b.note("slot %d: %v", slot, err)
+		return
+	}
+	p.slots[slot] = c.Path
+	p.b.note("came %s", c.Path)
+}
+func (p *page) Gone(slot uint32)            { p.b.note("gone %s", p.slots[slot]) }
+func (p *page) Stale(reason string)         { p.b.note("stale") }
+func (p *page) Back()                       { p.b.note("back") }
+func (p *page) Left(state State, why error) { p.b.note("left %s", state) }
+
+// open makes a directory and a Supply that watches it.
+func open(t *testing.T, mend ...func(*Options)) *book {
+	t.Helper()
+	c := conf.Defaults()
+	b := &book{t: t, now: time.Now()}
+	now := func() time.Time { return b.now }
+	o := Options{Path: filepath.Join(t.TempDir(), "dds"), Conf: &c, Users: &account.Users{Conf: &c, Now: now},
+		Table: b, Now: now, Log: t.Logf, Complain: t.Logf, AtOnce: WelcomeAtOnce}
+	for _, f := range mend {
+		f(&o)
+	}
+	if err := MakeDir(o.Path); err != nil {
+		t.Fatal(err)
+	}
+	b.p = New(o)
+	t.Cleanup(b.p.Close)
+	return b
+}
+
+// is compares what was told since the last call.
+func (b *book) is(want ...string) {
+	b.t.Helper()
+	if !slices.Equal(b.told, want) {
+		b.t.Errorf("told\n%s\nwant\n%s", strings.Join(b.told, "\n"), strings.Join(want, "\n"))
+	}
+	b.told = nil
+}
+
+func segment(t *testing.T) *readertest.Segment {
+	stats := []readertest.Stat{{Name: "n", Type: layout.ULong, Size: 8}}
+	return readertest.New(t, "one", 0, readertest.Context{Path: "DDS/v/c", Stats: stats},
+		readertest.Context{Path: "DDS/v/c/T", Template: true, Stats: stats})
+}
+
+// TestLife: what a table is told of a supplier from its first day to its last.
+func TestLife(t *testing.T) {
+	b := open(t)
+	s := segment(t)
+	s.Add(0, 1, "DDS/v/c/a", "")
+	path := s.Publish(b.p.Path, -1)
+	b.p.Look()
+	b.is("opened one", "has DDS/v/c", "came DDS/v/c/a")
+	s.Add(1, 1, "DDS/v/c/b", "")
+	s.Delete(0)
+	b.p.Look()
+	b.is("gone DDS/v/c/a", "came DDS/v/c/b")
+	for sup := range b.p.All() {
+		b.p.Tell(sup, Demand{3, 1500 * time.Microsecond})
+	}
+	if v, ms := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff); v != 3 || ms != 2 {
+		t.Errorf("told %d values at %d ms", v, ms)
+	}
+
+	b.now = b.now.Add(b.p.Conf.Timeout + time.Second)
+	b.p.Tick()
+	b.is("unload", "stale")
+	if s.Get32(readertest.GoAwayOff) == 0 {
+		t.Error("it was not told to go away")
+	}
+	s.Put32(readertest.GoAwayOff, 0)
+	s.Stamp(b.now)
+	b.p.Tick()
+	b.is("back", "has DDS/v/c", "came DDS/v/c/b")
+
+	s.Die()
+	b.p.Look()
+	b.is("unload", "left died")
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("its file is still there: %v", err)
+	}
+	if b.p.Len() != 0 || b.p.Bytes() != 0 || b.p.Counts.Died != 1 || b.p.Counts.Stale != 1 {
+		t.Errorf("%d suppliers, %d bytes, %+v", b.p.Len(), b.p.Bytes(), b.p.Counts)
+	}
+}
+
+// TestBroken: a supplier whose damage is met while its values are read goes with the next
+// look, and is not taken again while it is as it was.
+func TestBroken(t *testing.T) {
+	b := open(t)
+	s := segment(t)
+	s.Publish(b.p.Path, -1)
+	b.p.Look()
+	for sup := range b.p.All() {
+		sup.Break(reader.ErrFormat)
+		if sup.Usable() {
+			t.Error("it is usable")
+		}
+	}
+	b.told = nil
+	for range 3 {
+		b.p.Look()
+		b.now = b.now.Add(ListEvery)
+	}
+	b.is("unload", "left damaged")
+}
+
+// TestTrying: who only looks tells suppliers nothing and removes nothing.
+func TestTrying(t *testing.T) {
+	b := open(t, func(o *Options) { o.Trying = true })
+	s, dead := segment(t), segment(t)
+	s.Publish(b.p.Path, -1)
+	path := dead.Publish(b.p.Path, -1)
+	dead.Die()
+	b.p.Look()
+	b.is("opened one", "has DDS/v/c")
+	b.now = b.now.Add(time.Hour)
+	for sup := range b.p.All() {
+		b.p.Tell(sup, Demand{1, time.Second})
+	}
+	b.p.Tick()
+	if s.Get32(readertest.GoAwayOff) != 0 || s.Get32(readertest.SubscribOff) != 0 {
+		t.Error("the supplier was told something")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("what a dead one left: %v", err)
+	}
+}
