@@ -1,44 +1,32 @@
-package pmda
+package pmda_test
 
 import (
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/pcp-rtime/rtime/internal/throttle"
+	"github.com/pcp-rtime/rtime/pcp"
 )
 
+// TestComplaints: a client whose requests are refused does not fill the log, and leaves
+// other users' clients their lines.
 func TestComplaints(t *testing.T) {
-	var c complaints
-	now := time.Unix(1000, 0)
-	written := 0
-	for range 100 {
-		if ok, _ := c.take(now); ok {
-			written++
-		}
-	}
-	if written != complainBurst {
-		t.Errorf("%d lines at once, want %d", written, complainBurst)
-	}
-	if ok, leftOut := c.take(now.Add(3 * time.Second)); !ok || leftOut != 100-complainBurst {
-		t.Errorf("after a pause: %v, %d left out, want %d", ok, leftOut, 100-complainBurst)
-	}
-	written = 0
-	for range 100 {
-		if ok, leftOut := c.take(now.Add(3 * time.Second)); ok {
-			written++
-			if leftOut != 0 {
-				t.Errorf("%d left out are told twice", leftOut)
+	c, j := visit(t, newZoo())
+	refused := func(slot, uid int32, times int) int {
+		c.Client(slot, int(uid), int(uid), 1)
+		c.Slot = slot
+		before := j.count("store: ")
+		for range times {
+			if err := c.Store("zoo.mood", "", pcp.Num(float32(1))); err == nil {
+				t.Fatal("a store that fails is no error")
 			}
 		}
+		return j.count("store: ") - before
 	}
-	if written != 2 {
-		t.Errorf("%d lines after three seconds and one line, want 2", written)
+	// One more comes with each second that the test takes.
+	if n := refused(1, 1001, 500); n < throttle.Burst || n > 250 {
+		t.Errorf("%d lines of a client that is refused 500 times, want %d", n, throttle.Burst)
 	}
-}
-
-func TestComplaintsAreShort(t *testing.T) {
-	for n, want := range map[int]int{complainLen: complainLen, 60000: complainLen + len("...")} {
-		if got := len(clip(strings.Repeat("x", n))); got != want {
-			t.Errorf("%d bytes become %d, want %d", n, got, want)
-		}
+	if n := refused(2, 1002, 3); n != 3 {
+		t.Errorf("%d lines of another user's client, want 3", n)
 	}
 }

@@ -212,7 +212,7 @@ func (s *Server) Listen(l *Listener) error {
 // that nobody serves it any more.
 func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
 	if !trusted(c) {
-		s.Do(func() { s.complain("%v is not pmcd: closing the connection", c.RemoteAddr()) })
+		s.complaints.Printf(-1, "%v is not pmcd: closing the connection", c.RemoteAddr())
 		c.Close()
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/internal/throttle"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 )
@@ -59,11 +60,11 @@ type Server struct {
 	now        time.Time
 	client     *Client
 	request    Request
-	complaints complaints
-	greeted    bool // pmcd has been told who serves it
-	ready      bool // the agent answers
-	warming    bool // Warm was called
-	warmed     bool // and has returned
+	complaints throttle.Log[int] // by user; -1 where it is not known
+	greeted    bool              // pmcd has been told who serves it
+	ready      bool              // the agent answers
+	warming    bool              // Warm was called
+	warmed     bool              // and has returned
 
 	stopOnce sync.Once
 	stopped  bool
@@ -86,6 +87,7 @@ func New(a *Agent, o Options) (*Server, error) {
 	s := &Server{agent: a, opts: o, table: t, log: o.Log, profile: &profile{gen: 1},
 		clients: make(map[int32]*Client), ready: true}
 	s.queue = newQueue(s.serve)
+	s.complaints.Print = func(line string) { s.log.Print(line) }
 	s.values.w, s.values.server = &s.result, s
 	for id, d := range t.indoms {
 		if err := s.openInDom(id, d); err != nil {
