@@ -123,7 +123,7 @@ func checkMetric(m *Metric) (bad []error) {
 		say("a counter cannot be of type %v", m.Get.typ)
 	}
 	if !m.Units.Valid() {
-		say("units %+v have a dimension or scale out of range", m.Units)
+		say("units %#08x have a scale or an extra unit that PCP does not have", m.Units.Word())
 	}
 	if m.OneLine == "" {
 		say("no one-line help")

@@ -40,7 +40,7 @@ func TestAllMistakesTogether(t *testing.T) {
 			metric("", 6, func(*pmda.Metric) {}),
 			metric("bad._all", 1024, func(m *pmda.Metric) {
 				m.Cluster, m.Sem, m.OneLine, m.Get = -1, 2, "", pmda.Getter{}
-				m.Units = pcp.Units{DimSpace: 9}
+				m.Units = pcp.MakeUnits(0, 0, 0, 9, 0, 0)
 				m.Labels = pcp.Labels{{Name: "dup", Value: 1}, {Name: "dup", Value: 2}}
 			}),
 			metric("bad.lines", 8, func(m *pmda.Metric) { m.OneLine = "two\nlines" }),
