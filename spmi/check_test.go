@@ -69,7 +69,7 @@ func TestDeclarations(t *testing.T) {
 		{"label name of statistic", spmi.ErrBadArgument,
 			[]*spmi.Context{context("a", with(stat("s"), func(s *spmi.Stat) { s.Labels = map[string]string{"a-b": ""} }))}},
 		{"min above max", spmi.ErrBadArgument, []*spmi.Context{context("a", with(stat("s"), func(s *spmi.Stat) { s.Min = 1 }))}},
-		{"units", spmi.ErrBadArgument, []*spmi.Context{context("a", with(stat("s"), func(s *spmi.Stat) { s.Units.Time = 9 }))}},
+		{"units", spmi.ErrBadArgument, []*spmi.Context{context("a", with(stat("s"), func(s *spmi.Stat) { s.Units = spmi.MakeUnits(0, 0, 0, 9, 0, 0) }))}},
 		{"data type", spmi.ErrBadArgument, []*spmi.Context{context("a", with(stat("s"), func(s *spmi.Stat) { s.As = 14 }))}},
 		{"no handle", spmi.ErrBadArgument, []*spmi.Context{context("a", spmi.Stat{Name: "s"})}},
 		{"no struct", spmi.ErrBadArgument, []*spmi.Context{{Path: "a", Values: 5}}},

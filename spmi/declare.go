@@ -133,7 +133,7 @@ func (k *kind) add(s Stat, f format, path string) error {
 	k.decls = append(k.decls, writer.StatDecl{
 		Name: s.Name, Descr: s.Descr, Min: s.Min, Max: s.Max,
 		ValueType: f.value, DataType: s.As.number(), Type: f.stored.number(),
-		Offset: f.offset(len(k.decls)), Size: f.size, ASN: s.ASN, Units: s.Units.word(),
+		Offset: f.offset(len(k.decls)), Size: f.size, ASN: s.ASN, Units: uint32(s.Units),
 		Help: s.Help, Labels: labels,
 	})
 	return nil

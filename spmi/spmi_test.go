@@ -149,7 +149,7 @@ func TestRecords(t *testing.T) {
 	want := []segreader.Stat{
 		{Name: "%level", Min: -5, Type: layout.Int, DataType: layout.Int, Size: 4, Labels: `{"a":"\u003c1\u003e","b":"2"}`},
 		{Name: "gadgets", Descr: "Fake counter value", Max: 100, Counter: true, Type: layout.ULong, DataType: layout.Long, Size: 8, ASN: 1,
-			Units: pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte, DimTime: -1, ScaleTime: pcp.TimeSec}.Word(), Help: "Long help."},
+			Units: pcp.KBytes.Per(pcp.Seconds).Word(), Help: "Long help."},
 		{Name: "plain", Type: layout.Double, DataType: layout.Double, Size: 8},
 	}
 	for i, s := range c.Stats {
@@ -173,8 +173,8 @@ func TestUnits(t *testing.T) {
 		{spmi.NoUnits, pcp.None}, {spmi.Count, pcp.Count}, {spmi.Bytes, pcp.Bytes}, {spmi.KBytes, pcp.KBytes},
 		{spmi.Nanoseconds, pcp.Nanoseconds}, {spmi.Microseconds, pcp.Microseconds}, {spmi.Milliseconds, pcp.Milliseconds},
 		{spmi.Seconds, pcp.Seconds}, {spmi.Count.Per(spmi.Seconds), pcp.PerSecond},
-		{spmi.Units{Space: -8, Time: 7, Count: -1, SpaceScale: 8, TimeScale: spmi.Hour, CountScale: -8},
-			pcp.Units{DimSpace: -8, DimTime: 7, DimCount: -1, ScaleSpace: pcp.SpaceYByte, ScaleTime: pcp.TimeHour, ScaleCount: -8}},
+		{spmi.MakeUnits(-8, 7, -1, 8, spmi.Hour, -8),
+			pcp.MakeUnits(-8, 7, -1, pcp.SpaceYByte, pcp.TimeHour, -8)},
 	} {
 		var n spmi.Counter
 		dir := segments(t)

@@ -3,13 +3,10 @@ package spmi
 import "strings"
 
 // Units is the dimension and scale of a statistic in space, time and count, each a
-// power, negative for "per". The zero value has none. Units multiply: Bytes.Per(Second).
-type Units struct {
-	Space, Time, Count int8 // powers, -8 to 7
-	SpaceScale         int8 // powers of 1024 bytes, 0 to 8
-	TimeScale          int8 // Nano to Hour
-	CountScale         int8 // powers of ten, -8 to 7
-}
+// power, negative for "per". The zero value has none. Units divide: Bytes.Per(Seconds).
+// It is a word as a segment has it: four bits each from the top for the powers of space,
+// time and count, and then for their scales.
+type Units uint32
 
 // Scales of time.
 const (
@@ -22,19 +19,31 @@ const (
 )
 
 // Units in common use.
-var (
-	NoUnits      = Units{}
-	Count        = Units{Count: 1}
-	Bytes        = Units{Space: 1}
-	KBytes       = Units{Space: 1, SpaceScale: 1}
-	MBytes       = Units{Space: 1, SpaceScale: 2}
-	GBytes       = Units{Space: 1, SpaceScale: 3}
-	Nanoseconds  = Units{Time: 1, TimeScale: Nano}
-	Microseconds = Units{Time: 1, TimeScale: Micro}
-	Milliseconds = Units{Time: 1, TimeScale: Milli}
-	Seconds      = Units{Time: 1, TimeScale: Sec}
-	Hours        = Units{Time: 1, TimeScale: Hour}
+const (
+	NoUnits      Units = 0
+	Count        Units = 1 << 20
+	Bytes        Units = 1 << 28
+	KBytes             = Bytes | 1<<16
+	MBytes             = Bytes | 2<<16
+	GBytes             = Bytes | 3<<16
+	Nanoseconds        = 1<<24 | Units(Nano)<<12
+	Microseconds       = 1<<24 | Units(Micro)<<12
+	Milliseconds       = 1<<24 | Units(Milli)<<12
+	Seconds            = 1<<24 | Units(Sec)<<12
+	Minutes            = 1<<24 | Units(Minute)<<12
+	Hours              = 1<<24 | Units(Hour)<<12
 )
+
+// MakeUnits returns the units with these powers of space, time and count, -8 to 7 each,
+// and these scales: powers of 1024 bytes, 0 to 8; Nano to Hour; powers of ten, -8 to 7.
+// Bits beyond the four of a field are cut.
+func MakeUnits(space, time, count, ofSpace, ofTime, ofCount int8) Units {
+	u := Units(0)
+	for _, v := range []int8{space, time, count, ofSpace, ofTime, ofCount} {
+		u = u<<4 | Units(v)&0xf
+	}
+	return u << 8
+}
 
 // unitNames are what a struct tag may say: names, or two of them with a slash between.
 var unitNames = map[string]Units{
@@ -45,26 +54,29 @@ var unitNames = map[string]Units{
 // Per returns u divided by v. Where both have a scale for the same dimension, that of
 // u stands.
 func (u Units) Per(v Units) Units {
-	if u.Space == 0 {
-		u.SpaceScale = v.SpaceScale
+	a, b := u.fields(), v.fields()
+	for i := range 3 {
+		if a[i] == 0 {
+			a[i+3] = b[i+3]
+		}
+		a[i] -= b[i]
 	}
-	if u.Time == 0 {
-		u.TimeScale = v.TimeScale
+	return MakeUnits(a[0], a[1], a[2], a[3], a[4], a[5])
+}
+
+// fields returns the powers of space, time and count, and their scales.
+func (u Units) fields() (f [6]int8) {
+	for i := range f {
+		f[i] = int8(u>>(28-4*i)<<4) >> 4
 	}
-	if u.Count == 0 {
-		u.CountScale = v.CountScale
-	}
-	u.Space -= v.Space
-	u.Time -= v.Time
-	u.Count -= v.Count
-	return u
+	return f
 }
 
 // ParseUnits reads "byte", "kbyte", "mbyte", "gbyte", "ns", "us", "ms", "s", "hour",
 // "count", or two of them with a slash between. The empty string has no units.
 func ParseUnits(s string) (Units, error) {
 	if s == "" {
-		return Units{}, nil
+		return NoUnits, nil
 	}
 	over, under, found := strings.Cut(s, "/")
 	u, ok := unitNames[over]
@@ -74,26 +86,12 @@ func ParseUnits(s string) (Units, error) {
 		u = u.Per(v)
 	}
 	if !ok {
-		return Units{}, fail(CodeBadArgument, "", "unknown units "+s)
+		return NoUnits, fail(CodeBadArgument, "", "unknown units "+s)
 	}
 	return u, nil
 }
 
+// valid reports whether the scales of space and time exist, and no other bits are set.
 func (u Units) valid() bool {
-	for _, v := range []int8{u.Space, u.Time, u.Count, u.CountScale} {
-		if v < -8 || v > 7 {
-			return false
-		}
-	}
-	return u.SpaceScale >= 0 && u.SpaceScale <= 8 && u.TimeScale >= Nano && u.TimeScale <= Hour
-}
-
-// word packs the units as a segment has them: four bits each from the top, powers
-// before scales, in the order space, time, count.
-func (u Units) word() uint32 {
-	w := uint32(0)
-	for _, v := range []int8{u.Space, u.Time, u.Count, u.SpaceScale, u.TimeScale, u.CountScale} {
-		w = w<<4 | uint32(v)&0xf
-	}
-	return w << 8
+	return u>>16&0xf <= 8 && u>>12&0xf <= Units(Hour) && u&0xff == 0
 }
