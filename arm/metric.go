@@ -1,6 +1,8 @@
 package arm
 
 import (
+	"unsafe"
+
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
@@ -11,8 +13,15 @@ import (
 // has up to 43 bytes.
 type Metric interface{ metric() *writer.Metric }
 
-// Value is a value of a metric, as the metric's method Value makes it.
-type Value = writer.Value
+// Value is a value of a metric, as the metric's method Value makes it. The zero Value is
+// that of no metric and is left out.
+type Value struct{ v writer.Value }
+
+// inner lends values as the segment's writer takes them, without a copy: a Value holds
+// nothing else.
+func inner(values []Value) []writer.Value {
+	return unsafe.Slice((*writer.Value)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
+}
 
 type base struct{ m *writer.Metric }
 
@@ -33,9 +42,9 @@ func NewCounter32(name string) Counter { return Counter{of(layout.TypeCounter32,
 // Value is where the counter stands.
 func (c Counter) Value(v uint64) Value {
 	if c.m != nil && c.m.Type == layout.TypeCounter32 {
-		return Value{Metric: c.m, Field: writer.Divided(uint32(v), 0)}
+		return Value{writer.Value{Metric: c.m, Field: writer.Divided(uint32(v), 0)}}
 	}
-	return Value{Metric: c.m, Field: v}
+	return Value{writer.Value{Metric: c.m, Field: v}}
 }
 
 // CounterRatio is a counter whose value is a fraction.
@@ -48,7 +57,7 @@ func NewCounterRatio(name string) CounterRatio {
 
 // Value is where the counter stands: v divided by divisor, which is not 0.
 func (c CounterRatio) Value(v, divisor uint32) Value {
-	return Value{Metric: c.m, Field: writer.Divided(v, divisor)}
+	return Value{writer.Value{Metric: c.m, Field: writer.Divided(v, divisor)}}
 }
 
 // Gauge goes up and down, such as the length of a queue: it has a mean and no sum.
@@ -63,9 +72,9 @@ func NewGauge32(name string) Gauge { return Gauge{of(layout.TypeGauge32, name)} 
 // Value is the gauge's value now.
 func (g Gauge) Value(v int64) Value {
 	if g.m != nil && g.m.Type == layout.TypeGauge32 {
-		return Value{Metric: g.m, Field: writer.Divided(uint32(v), 0)}
+		return Value{writer.Value{Metric: g.m, Field: writer.Divided(uint32(v), 0)}}
 	}
-	return Value{Metric: g.m, Field: uint64(v)}
+	return Value{writer.Value{Metric: g.m, Field: uint64(v)}}
 }
 
 // GaugeRatio is a gauge whose value is a fraction.
@@ -76,7 +85,7 @@ func NewGaugeRatio(name string) GaugeRatio { return GaugeRatio{of(layout.TypeGau
 
 // Value is the gauge's value now: v divided by divisor, which is not 0.
 func (g GaugeRatio) Value(v int32, divisor uint32) Value {
-	return Value{Metric: g.m, Field: writer.Divided(uint32(v), divisor)}
+	return Value{writer.Value{Metric: g.m, Field: writer.Divided(uint32(v), divisor)}}
 }
 
 // NumericID is a number that is a name, such as an error's: its latest value is kept.
@@ -91,9 +100,9 @@ func NewNumericID32(name string) NumericID { return NumericID{of(layout.TypeNume
 // Value is the identifier.
 func (n NumericID) Value(v uint64) Value {
 	if n.m != nil && n.m.Type == layout.TypeNumericID32 {
-		return Value{Metric: n.m, Field: writer.Divided(uint32(v), 0)}
+		return Value{writer.Value{Metric: n.m, Field: writer.Divided(uint32(v), 0)}}
 	}
-	return Value{Metric: n.m, Field: v}
+	return Value{writer.Value{Metric: n.m, Field: v}}
 }
 
 // String is a text, such as a part number: its latest value is kept.
@@ -108,9 +117,9 @@ func NewString8(name string) String { return String{of(layout.TypeString8, name)
 // Value is the text, without blanks at its end. What is too long is cut.
 func (s String) Value(text string) Value {
 	if s.m != nil && s.m.Type == layout.TypeString8 {
-		return Value{Metric: s.m, Field: writer.Text8(text)}
+		return Value{writer.Value{Metric: s.m, Field: writer.Text8(text)}}
 	}
-	return Value{Metric: s.m, Text: text}
+	return Value{writer.Value{Metric: s.m, Text: text}}
 }
 
 // Metrics declares a transaction's metrics: six at most, and one made with NewString. What

@@ -102,7 +102,7 @@ func (t *Transaction) Start(ctx context.Context, values ...Value) Running {
 }
 
 func begin(p *passed, values []Value) writer.Begin {
-	b := writer.Begin{Values: values}
+	b := writer.Begin{Values: inner(values)}
 	if p != nil {
 		b.Parent, b.Trace = p.parent.s, p.trace
 	}
