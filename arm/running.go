@@ -22,4 +22,6 @@ func (r Running) Update(values ...Value) bool { return r.r.Update(inner(values),
 
 // UpdateText is Update with a text for people, up to 1,020 bytes, that is kept if the
 // execution is traced.
-func (r Running) UpdateText(text string, values ...Value) bool { return r.r.Update(inner(values), text) }
+func (r Running) UpdateText(text string, values ...Value) bool {
+	return r.r.Update(inner(values), text)
+}

@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"errors"
+	"flag"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
-	"github.com/spf13/pflag"
 )
 
 // setup shows an option of the agent's own, a descriptor opened with privileges, and
@@ -27,7 +27,7 @@ func setup(dir string) *pmda.Agent {
 	}
 	return &pmda.Agent{
 		Name: "setup", Domain: 507,
-		Flags: func(f *pflag.FlagSet) {
+		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&file, "config", file, "configuration file")
 		},
 		// Still root, if pmcd started the agent: open here what needs that.

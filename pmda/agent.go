@@ -36,8 +36,9 @@
 package pmda
 
 import (
+	"flag"
+
 	"github.com/pcp-rtime/rtime/pcp"
-	"github.com/spf13/pflag"
 )
 
 // Agent declares an agent. Only Name, Domain and Metrics or Roots are needed.
@@ -47,6 +48,10 @@ type Agent struct {
 
 	// Domain is the default domain number, 1..510; the option -d overrides it.
 	Domain int
+
+	// Version is what --version and the log's first line show, such as "0.1.0". Where it
+	// is empty, it is the version of the program's main module as Go's build recorded it.
+	Version string
 
 	// Metrics is what the agent exports from the start.
 	Metrics []Metric
@@ -68,8 +73,10 @@ type Agent struct {
 	// Gone is called when a client has left, as far as pmcd tells.
 	Gone func(*Client)
 
-	// Flags declares options of the agent's own, besides pmcd's conventional ones.
-	Flags func(*pflag.FlagSet)
+	// Flags declares options of the agent's own, besides those of Main. On the command
+	// line a name of one letter follows one dash, and a longer one follows two. An option
+	// that Main has already is a mistake, and panics.
+	Flags func(*flag.FlagSet)
 
 	// Setup is called by Main once the options are known, while the agent still has
 	// the privileges that it was started with: the place to open what needs them.

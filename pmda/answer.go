@@ -29,6 +29,9 @@ func (s *Server) handle(b []byte) {
 		s.log.Printf("recv %x", b)
 	}
 	s.client = s.clients[h.From]
+	if s.opts.Debug["libpmda"] {
+		s.trace(h)
+	}
 	defer s.survive(h.Type)
 	if !s.ready && answered(h.Type) {
 		s.notYet(h.Type)
@@ -58,6 +61,15 @@ func (s *Server) handle(b []byte) {
 	if err != nil {
 		s.refuse(h.Type, err)
 	}
+}
+
+// trace writes a line for a PDU from pmcd.
+func (s *Server) trace(h pdu.Header) {
+	who := fmt.Sprintf("client %d", h.From)
+	if s.client.Known() {
+		who += fmt.Sprintf(" of user %d, process %d", s.client.UID, s.client.PID)
+	}
+	s.log.Printf("%v of %d bytes for %s", h.Type, h.Len, who)
 }
 
 // notYet answers a request while the agent is not ready. The name space has nothing
@@ -246,9 +258,6 @@ func (s *Server) attr(p *pdu.Attr, from int32) {
 	c.attrs |= bit
 	if p.Attr == pcp.AttrContainer {
 		c.Container = p.Value
-	}
-	if !s.trusted {
-		return
 	}
 	n := number(p.Value)
 	switch p.Attr {

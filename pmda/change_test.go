@@ -273,7 +273,7 @@ func TestStop(t *testing.T) {
 		if from == "before" {
 			s.Stop()
 		}
-		go func() { served <- s.Serve(far, true) }()
+		go func() { served <- s.Serve(far) }()
 		switch from {
 		case "outside":
 			c := pmdatest.Connect(t, near)
@@ -313,7 +313,7 @@ func TestBrokenStream(t *testing.T) {
 		}
 		near, far := pmdatest.Pipe(t)
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(far, true) }()
+		go func() { served <- s.Serve(far) }()
 		pmdatest.Connect(t, near)
 		if _, err := near.Write(bytes); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-func (s *Server) connect(conn io.ReadWriteCloser, trusted bool) {
-	s.conn, s.trusted = conn, trusted
+func (s *Server) connect(conn io.ReadWriteCloser) {
+	s.conn = conn
 	s.profile.set(&pdu.Profile{})
 	s.forgetClients()
 	s.ready = s.agent.Warm == nil

@@ -54,7 +54,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 	}
 	near, far := pmdatest.Pipe(t)
 	served := make(chan error)
-	go func() { served <- s.Serve(far, true) }()
+	go func() { served <- s.Serve(far) }()
 	defer func() {
 		near.Close()
 		if err := <-served; err != nil {

@@ -38,7 +38,7 @@ func play(t *testing.T, stream []byte) []pdu.PDU {
 		t.Fatal(err)
 	}
 	c := &tape{in: bytes.NewReader(stream)}
-	s.Serve(c, true)
+	s.Serve(c)
 	for _, line := range strings.Split(j.String(), "\n") {
 		if strings.Contains(line, "panic: ") && !strings.Contains(line, "a tiger") {
 			t.Fatal(j)

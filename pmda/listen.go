@@ -218,7 +218,7 @@ func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
 	}
 	ended := make(chan struct{})
 	s.log.Printf("pmcd connected")
-	s.attach(c, true, func(err error) {
+	s.attach(c, func(err error) {
 		s.log.Printf("pmcd disconnected: %v", err)
 		close(ended)
 	})

@@ -7,28 +7,9 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
-
-	"github.com/spf13/pflag"
 )
-
-// command is what the command line says.
-type command struct {
-	Options
-	logFile  string
-	user     string
-	unix     string
-	inet     int
-	inet6    int
-	pipe     bool
-	write    string
-	try      try
-	debug    string
-	stateDir string
-}
 
 // Main runs an agent as the program pmdaNAME: it reads the options, opens the log,
 // becomes the user to run as, and serves pmcd until pmcd ends the connection or a
@@ -36,8 +17,11 @@ type command struct {
 //
 // The options are those that PCP's own agents have, as PMDA(3) describes them:
 //
-//	-d, --domain N     domain number
-//	-D, --debug LIST   what to trace in the log: pdu
+//	-d, --domain NUM   domain number
+//	-D, --debug LIST   what to trace in the log: words of pmdbg(1), separated by commas.
+//	                   pdu writes each PDU in hexadecimal, libpmda a line for each
+//	                   request; appl0 to appl9 are for the agent itself, in
+//	                   Options.Debug; a word that is unknown is logged
 //	-l, --log FILE     log file instead of NAME.log in the current folder; - is
 //	                   standard error
 //	-U, --username U   user to run as when started by root; default is PCP's
@@ -45,97 +29,62 @@ type command struct {
 //	-u, --unix PATH    serve pmcd on a socket of the file system
 //	-i, --inet PORT    serve pmcd on a port of 127.0.0.1
 //	-6, --ipv6 PORT    serve pmcd on a port of ::1
+//	    --state DIR    where instance ids are kept
 //	    --write DIR    write the files that belong beside the program for
 //	                   installation, and exit
 //	    --try ARGS     run without PCP and print what would be exported, as a table
 //	                   or with --json as lines of JSON, --every so many seconds,
 //	                   --count times
+//	-V, --version      show the version and exit
+//	-?, --help         show a summary of the options and exit
 func Main(a *Agent) int {
 	var c command
-	flags := c.flags(a)
-	if err := flags.Parse(os.Args[1:]); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return 0
+	if err := c.parse(a, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "pmda%s: %v\n", a.Name, err)
+		if c.flags != nil {
+			fmt.Fprint(os.Stderr, c.usage(a))
 		}
-		fmt.Fprintf(os.Stderr, "pmda%s: %v\n", a.Name, err)
 		return 2
 	}
-	if flags.NArg() > 0 && !c.try.on {
-		fmt.Fprintf(os.Stderr, "pmda%s: unexpected argument %q\n", a.Name, flags.Arg(0))
-		return 2
-	}
-	if err := c.check(flags); err != nil {
-		fmt.Fprintf(os.Stderr, "pmda%s: %v\n", a.Name, err)
-		return 2
-	}
-	if c.write != "" {
+	switch {
+	case c.help:
+		fmt.Print(c.usage(a))
+		return 0
+	case c.version:
+		fmt.Printf("pmda%s version %s\n", a.Name, a.version())
+		return 0
+	case c.write != "":
 		if err := WriteFiles(a, c.write); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintf(os.Stderr, "pmda%s: --write: %v\n", a.Name, err)
 			return 1
 		}
 		return 0
+	case c.byHand():
+		fmt.Fprintf(os.Stderr, byHand, a.Name, a.version(), a.Name, a.Name, a.Name)
+		return 1
 	}
-	if err := c.run(a, flags.Args()); err != nil {
+	if err := c.run(a); err != nil {
 		c.Log.Print(err)
 		return 1
 	}
 	return 0
 }
 
-func (c *command) flags(a *Agent) *pflag.FlagSet {
-	f := pflag.NewFlagSet("pmda"+a.Name, pflag.ContinueOnError)
-	f.IntVarP(&c.Domain, "domain", "d", a.Domain, "domain number")
-	f.StringVarP(&c.debug, "debug", "D", "", "what to trace in the log, comma-separated: pdu")
-	f.StringVarP(&c.logFile, "log", "l", a.Name+".log", "log file; - is standard error")
-	f.StringVarP(&c.user, "username", "U", "", "user to run as when started by root (default $PCP_USER, else pcp)")
-	f.BoolVarP(&c.pipe, "pipe", "p", false, "serve pmcd on standard input and output (the default)")
-	f.StringVarP(&c.unix, "unix", "u", "", "serve pmcd on a unix socket")
-	f.IntVarP(&c.inet, "inet", "i", 0, "serve pmcd on a port of 127.0.0.1")
-	f.IntVarP(&c.inet6, "ipv6", "6", 0, "serve pmcd on a port of ::1")
-	f.StringVar(&c.stateDir, "state", defaultStateDir(), "folder where instance ids are kept")
-	f.StringVar(&c.write, "write", "", "write the files for installation into a folder, and exit")
-	f.BoolVar(&c.try.on, "try", false, "run without PCP and print what would be exported")
-	f.BoolVar(&c.try.json, "json", false, "with --try: print JSON, a line each round")
-	f.Float64Var(&c.try.interval, "every", 1, "with --try: seconds between two rounds")
-	f.IntVar(&c.try.count, "count", 0, "with --try: how many rounds; 0 is without end")
-	if a.Flags != nil {
-		a.Flags(f)
-	}
-	return f
+// byHand is what somebody sees who starts an agent from a shell.
+const byHand = `pmda%s %s is an agent of Performance Co-Pilot. It speaks with pmcd, which starts it,
+over standard input and output, and those are a terminal here.
+  pmda%s --write DIR   writes the files for its installation; then run DIR/Install
+  pmda%s --try         runs it without PCP and prints what it exports
+  pmda%s --help        lists all options
+`
+
+// byHand reports whether the agent would speak with a terminal.
+func (c *command) byHand() bool {
+	onSocket := c.unix != "" || c.inet != 0 || c.inet6 != 0
+	return !onSocket && !c.try.on && (isTerminal(os.Stdin) || isTerminal(os.Stdout))
 }
 
-// check refuses options that contradict each other or mean nothing.
-func (c *command) check(flags *pflag.FlagSet) error {
-	if c.Domain == 0 {
-		return errors.New("domain 0 is not within 1..510")
-	}
-	ways := 0
-	for _, way := range []string{"pipe", "unix", "inet", "ipv6"} {
-		if flags.Changed(way) {
-			ways++
-		}
-	}
-	if ways > 1 {
-		return errors.New("only one of --pipe, --unix, --inet and --ipv6")
-	}
-	for _, word := range strings.Split(c.debug, ",") {
-		if word != "" && word != "pdu" {
-			return fmt.Errorf("there is nothing to trace called %q; there is: pdu", word)
-		}
-	}
-	return nil
-}
-
-// defaultStateDir is where libpcp's agents keep their instance ids, too.
-func defaultStateDir() string {
-	dir := os.Getenv("PCP_VAR_DIR")
-	if dir == "" {
-		dir = "/var/lib/pcp"
-	}
-	return filepath.Join(dir, "config", "pmda")
-}
-
-func (c *command) run(a *Agent, args []string) error {
+func (c *command) run(a *Agent) error {
 	c.Log = log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds)
 	if c.try.on {
 		c.Try, c.logFile, c.stateDir = true, "-", ""
@@ -149,6 +98,9 @@ func (c *command) run(a *Agent, args []string) error {
 		return err
 	}
 	defer s.Close()
+	if !c.try.on {
+		s.log.Print(c.describe(a, listener))
+	}
 	stop := s.watchSignals()
 	defer stop()
 	var pmcd io.ReadWriteCloser
@@ -165,12 +117,22 @@ func (c *command) run(a *Agent, args []string) error {
 		defer a.Stop()
 	}
 	if c.try.on {
-		return c.try.run(s, os.Stdout, args)
+		return c.try.run(s, os.Stdout, c.args)
 	}
 	if listener != nil {
 		return s.Listen(listener)
 	}
-	return s.Serve(pmcd, true)
+	return s.Serve(pmcd)
+}
+
+// describe is the log's first line.
+func (c *command) describe(a *Agent, l *Listener) string {
+	where := "standard input and output"
+	if l != nil {
+		where = l.Addr().String()
+	}
+	return fmt.Sprintf("pmda%s %s starts: domain %d, process %d, user %d, pmcd on %s", a.Name, a.version(), c.Domain,
+		os.Getpid(), os.Geteuid(), where)
 }
 
 // prepare does what has to be done before privileges are given up.
@@ -188,9 +150,10 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 		}
 	}
 	c.StateDir = c.stateDir
-	c.Debug = make(map[string]bool)
-	for _, word := range strings.Split(c.debug, ",") {
-		c.Debug[word] = true
+	var unknown []string
+	c.Debug, unknown = parseDebug(c.debug)
+	for _, word := range unknown {
+		c.Log.Printf("-D: there is nothing to trace that is called %q; pmdbg -l lists the words", word)
 	}
 	var l *Listener
 	switch {

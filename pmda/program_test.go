@@ -18,6 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
 	"github.com/pcp-rtime/rtime/test/pcptest"
+	"golang.org/x/sys/unix"
 )
 
 // build makes a program as it is installed: without cgo. It lies in a folder that
@@ -159,8 +160,8 @@ func TestProgramOnPipe(t *testing.T) {
 		if code := p.exit(); code != 0 {
 			t.Errorf("status %d after the end of input", code)
 		}
-		if log := p.log("other.log"); log != "" {
-			t.Errorf("log %q", log)
+		if log := p.log("other.log"); strings.Count(log, "\n") != 1 || !strings.Contains(log, "domain 77, ") {
+			t.Errorf("log %q, want the one line of the start", log)
 		}
 	})
 	t.Run("output closed", func(t *testing.T) {
@@ -194,7 +195,6 @@ func TestProgramOptions(t *testing.T) {
 		code int
 		want string // on standard error or in the log
 	}{
-		{[]string{"--help"}, 0, "--domain"},
 		{[]string{"-x"}, 2, "unknown shorthand flag"},
 		{[]string{"-d", "x"}, 2, "invalid argument"},
 		{[]string{"-d", "511"}, 1, "domain 511 is not within 1..510"},
@@ -216,6 +216,120 @@ func TestProgramOptions(t *testing.T) {
 			t.Errorf("%q: status %d, want %d; it says\n%swant %s", x.args, code, x.code, text, x.want)
 		}
 	}
+}
+
+// TestProgramSays what it is: on standard output, and nothing else.
+func TestProgramSays(t *testing.T) {
+	exe := build(t, "../examples/hello")
+	for _, x := range []struct {
+		arg  string
+		want []string
+	}{
+		{"-?", []string{"Usage: pmdahello [options]\n\nOptions:\n", "-d, --domain NUM", "-?, --help", "-V, --version"}},
+		{"--help", []string{"Usage: pmdahello [options]\n\nOptions:\n", "-d, --domain NUM"}},
+		{"-h", []string{"Usage: pmdahello [options]"}},
+		{"-V", []string{"pmdahello version 1.0\n"}},
+		{"--version", []string{"pmdahello version 1.0\n"}},
+	} {
+		c := exec.Command(exe, x.arg)
+		var bad bytes.Buffer
+		c.Stderr = &bad
+		out, err := c.Output()
+		if err != nil || bad.Len() > 0 {
+			t.Errorf("%s: %v: %s", x.arg, err, &bad)
+		}
+		for _, want := range x.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s prints %q, want %q in it", x.arg, out, want)
+			}
+		}
+	}
+}
+
+// TestProgramTraces what PCP's words say. A word that nobody knows ends no agent.
+func TestProgramTraces(t *testing.T) {
+	exe := build(t, "../examples/hello")
+	for _, x := range []struct {
+		args       []string
+		pdu, lines bool
+		unknown    int
+	}{
+		{nil, false, false, 0},
+		{[]string{"-D", "appl0,appl1,appl9,fetch,desperate"}, false, false, 0},
+		{[]string{"-D", "pdu"}, true, false, 0},
+		{[]string{"-D", "pmda"}, false, true, 0},
+		{[]string{"-D", "libpmda", "--debug", "pdu"}, true, true, 0},
+		{[]string{"-D", "all"}, true, true, 0},
+		{[]string{"-D", "1"}, true, false, 0},
+		{[]string{"-D", "32769"}, true, true, 0},
+		{[]string{"-D", "nosuch,pdu,-,\"x"}, true, false, 3},
+	} {
+		p := start(t, exe, append(x.args, "-l", "-")...)
+		c := pmdatest.Connect(t, p)
+		c.Client(3, 1000, 100, 77)
+		checkHello(t, c)
+		p.in.Close()
+		if code := p.exit(); code != 0 {
+			t.Errorf("%q: status %d", x.args, code)
+		}
+		log := p.err.String()
+		if pdu := strings.Contains(log, "recv 0000"); pdu != x.pdu {
+			t.Errorf("%q: PDUs in the log: %v, want %v", x.args, pdu, x.pdu)
+		}
+		if lines := strings.Contains(log, "FETCH of 32 bytes for client 3 of user 1000, process 77\n"); lines != x.lines {
+			t.Errorf("%q: requests in the log: %v, want %v\n%s", x.args, lines, x.lines, log)
+		}
+		if n := strings.Count(log, "-D: there is nothing to trace that is called"); n != x.unknown {
+			t.Errorf("%q: %d words unknown, want %d", x.args, n, x.unknown)
+		}
+	}
+}
+
+// TestProgramOnTerminal is started from a shell: it says what it is and writes no PDU.
+func TestProgramOnTerminal(t *testing.T) {
+	exe := build(t, "../examples/hello")
+	for _, both := range []bool{true, false} {
+		master, slave := terminal(t)
+		c := exec.Command(exe)
+		var text bytes.Buffer
+		c.Stdin, c.Stderr, c.Dir = slave, &text, filepath.Dir(exe)
+		if both {
+			c.Stdout = slave
+		}
+		err := c.Run()
+		slave.Close()
+		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(text.String(), "agent of Performance Co-Pilot") {
+			t.Errorf("status %d, %v: %s", code, err, &text)
+		}
+		if b, _ := io.ReadAll(master); len(b) != 0 { // it ends with an error once nobody has the slave
+			t.Errorf("on the terminal: %q", b)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(exe), "hello.log")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("it began a log: %v", err)
+		}
+	}
+}
+
+// terminal makes a pseudo-terminal; see pts(4).
+func terminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
 }
 
 // TestProgramLog does as root nothing to files that the log's name leads to.
@@ -260,7 +374,7 @@ func TestProgramLog(t *testing.T) {
 			t.Errorf("log %s: status %d: %s", file, code, &p.err)
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "hello.log")); err != nil || len(b) != 0 {
+	if b, err := os.ReadFile(filepath.Join(dir, "hello.log")); err != nil || strings.Contains(string(b), "of the last time") {
 		t.Errorf("the log holds %q, %v", b, err)
 	}
 	if info, err := os.Stat("/dev/null"); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {

@@ -24,8 +24,15 @@ type Options struct {
 	Domain   int         // 0: the agent's
 	StateDir string      // where instance ids are kept; empty: in memory only
 	Log      *log.Logger // nil: standard error
-	Debug    map[string]bool
-	Try      bool // without PCP; see Agent.Try
+	Try      bool        // without PCP; see Agent.Try
+
+	// Debug holds the words of PCP that -D gives: "pdu" and "libpmda" are the library's,
+	// "appl0" to "appl9" the agent's.
+	Debug map[string]bool
+
+	// Given holds the options that the command line gives, by their long names, for an
+	// agent to which a default and the same value given are not the same.
+	Given map[string]bool
 
 	keepCaps uint64
 }
@@ -46,7 +53,6 @@ type Server struct {
 
 	// Of the connection to pmcd.
 	conn       io.ReadWriteCloser
-	trusted    bool // what the peer says about its clients is believed
 	profile    *profile
 	clients    map[int32]*Client
 	in         messages
@@ -201,11 +207,12 @@ func (s *Server) PMID(cluster, item int) pcp.PMID {
 func (s *Server) Logf(format string, args ...any) { s.log.Printf(format, args...) }
 
 // Serve answers pmcd on one connection until it ends or Stop is called. A clean end
-// is no error. trusted says whether what the peer reports of its clients' identities
-// is to be believed.
-func (s *Server) Serve(conn io.ReadWriteCloser, trusted bool) error {
+// is no error. The far end is believed what it says of its clients' identities, so conn
+// must lead to pmcd or to somebody who may do what pmcd may. Close of conn must end a
+// Read or Write that waits.
+func (s *Server) Serve(conn io.ReadWriteCloser) error {
 	var end error
-	s.attach(conn, trusted, func(err error) {
+	s.attach(conn, func(err error) {
 		end = err
 		s.stopped = true
 	})
@@ -217,9 +224,9 @@ func (s *Server) Serve(conn io.ReadWriteCloser, trusted bool) error {
 }
 
 // attach makes conn the connection to pmcd and has done called when it ends.
-func (s *Server) attach(conn io.ReadWriteCloser, trusted bool, done func(error)) {
+func (s *Server) attach(conn io.ReadWriteCloser, done func(error)) {
 	conn = quieten(conn)
-	s.queue.do(func() { s.connect(conn, trusted) })
+	s.queue.do(func() { s.connect(conn) })
 	go s.queue.read(conn, func(err error) {
 		s.queue.do(func() {
 			s.disconnect()

@@ -8,30 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/pcp-rtime/rtime/pmda/pmdatest"
 )
-
-// serve starts a zoo on a connection that is trusted or not.
-func serve(t *testing.T, z *zoo, trusted bool) *pmdatest.Conn {
-	t.Helper()
-	s, err := pmda.New(z.agent, pmda.Options{Log: logTo(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := z.agent.Start(s); err != nil {
-		t.Fatal(err)
-	}
-	near, far := pmdatest.Pipe(t)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(far, trusted) }()
-	t.Cleanup(func() {
-		near.Close()
-		if err := receive(t, "the end of Serve", served); err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return pmdatest.Connect(t, near)
-}
 
 func storeOf(item int, inst int32, v pcp.Value) *pdu.Result {
 	return &pdu.Result{Sec: 0x3df07330, Usec: 0xffffffff, // pmcd sends what lies in memory
@@ -94,55 +71,50 @@ func TestStoreMany(t *testing.T) {
 
 // TestClientIdentity plays clients that come and go, with and without notice.
 func TestClientIdentity(t *testing.T) {
-	for _, trusted := range []bool{true, false} {
-		z := newZoo()
-		c := serve(t, z, trusted)
-		who := func() string {
-			z.stores = nil
-			if err := c.Store("zoo.count", "", pcp.Num(uint32(1))); err != nil || len(z.stores) != 1 {
-				t.Fatalf("store: %v", err)
-			}
-			k := z.stores[0].Client
-			return fmt.Sprintf("slot %d uid %d gid %d pid %d %q known %v", k.Slot, k.UID, k.GID, k.PID, k.Container, k.Known())
+	z := newZoo()
+	c, _ := visit(t, z)
+	who := func() string {
+		z.stores = nil
+		if err := c.Store("zoo.count", "", pcp.Num(uint32(1))); err != nil || len(z.stores) != 1 {
+			t.Fatalf("store: %v", err)
 		}
-		see := func(what, want, wantUntrusted string) {
-			t.Helper()
-			if !trusted {
-				want = wantUntrusted
-			}
-			if got := who(); got != want {
-				t.Errorf("trusted %v: %s: %s, want %s", trusted, what, got, want)
-			}
+		k := z.stores[0].Client
+		return fmt.Sprintf("slot %d uid %d gid %d pid %d %q known %v", k.Slot, k.UID, k.GID, k.PID, k.Container, k.Known())
+	}
+	see := func(what, want string) {
+		t.Helper()
+		if got := who(); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
 		}
-		unknown := func(slot int) string {
-			return fmt.Sprintf(`slot %d uid -1 gid -1 pid -1 "" known false`, slot)
-		}
-		attr := func(slot int32, a pcp.Attr, v string) {
-			c.Slot = slot
-			c.Send(&pdu.Attr{Attr: a, Value: v})
-		}
-		see("nothing known", unknown(0), unknown(0))
-		c.Client(3, 1000, 100, 77)
-		see("all known", `slot 3 uid 1000 gid 100 pid 77 "" known true`, unknown(3))
-		c.Slot = 0
-		see("another", unknown(0), unknown(0))
+	}
+	unknown := func(slot int) string {
+		return fmt.Sprintf(`slot %d uid -1 gid -1 pid -1 "" known false`, slot)
+	}
+	attr := func(slot int32, a pcp.Attr, v string) {
+		c.Slot = slot
+		c.Send(&pdu.Attr{Attr: a, Value: v})
+	}
+	see("nothing known", unknown(0))
+	c.Client(3, 1000, 100, 77)
+	see("all known", `slot 3 uid 1000 gid 100 pid 77 "" known true`)
+	c.Slot = 0
+	see("another", unknown(0))
 
-		c.Slot = 3
-		c.Client(3, 1001, 101, 78) // the slot's new client, whose predecessor's end went untold
-		see("slot used again", `slot 3 uid 1001 gid 101 pid 78 "" known true`, unknown(3))
-		attr(3, pcp.AttrProcessID, "79") // and one of whom only this is known
-		see("slot used again, uid not told", `slot 3 uid -1 gid -1 pid 79 "" known false`, unknown(3))
-		c.Gone(3)
-		c.Slot = 3
-		see("after its end", unknown(3), unknown(3))
+	c.Slot = 3
+	c.Client(3, 1001, 101, 78) // the slot's new client, whose predecessor's end went untold
+	see("slot used again", `slot 3 uid 1001 gid 101 pid 78 "" known true`)
+	attr(3, pcp.AttrProcessID, "79") // and one of whom only this is known
+	see("slot used again, uid not told", `slot 3 uid -1 gid -1 pid 79 "" known false`)
+	c.Gone(3)
+	c.Slot = 3
+	see("after its end", unknown(3))
 
-		attr(4, pcp.AttrContainer, "box")
-		attr(4, pcp.AttrUserID, "0")
-		see("in a container", `slot 4 uid 0 gid -1 pid -1 "box" known true`, `slot 4 uid -1 gid -1 pid -1 "box" known false`)
-		for _, bad := range []string{"", "-1", "0x0", "1 ", " 1", "99999999999999999999", "root", "0\x000"} {
-			attr(5, pcp.AttrUserID, bad)
-			see(fmt.Sprintf("uid %q", bad), unknown(5), unknown(5))
-		}
+	attr(4, pcp.AttrContainer, "box")
+	attr(4, pcp.AttrUserID, "0")
+	see("in a container", `slot 4 uid 0 gid -1 pid -1 "box" known true`)
+	for _, bad := range []string{"", "-1", "0x0", "1 ", " 1", "99999999999999999999", "root", "0\x000"} {
+		attr(5, pcp.AttrUserID, bad)
+		see(fmt.Sprintf("uid %q", bad), unknown(5))
 	}
 }
 

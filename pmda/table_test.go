@@ -80,7 +80,7 @@ func TestAllMistakesTogether(t *testing.T) {
 		`part "_all" does not begin with a letter`,
 		`no Get`,
 		`semantics Sem(2) is none of counter, instant, discrete`,
-		`units byte^9 have a dimension or scale out of range`,
+		`units 0x00090000 have a scale or an extra unit`,
 		`no one-line help`,
 		`label dup: twice`,
 		`metric "bad.lines": the one-line help has more than one line`,

@@ -37,7 +37,7 @@ func TestReadOnWhileSlow(t *testing.T) {
 	}
 	defer s.Close()
 	served := make(chan error)
-	go func() { served <- s.Serve(&pipe{inR, outW}, true) }()
+	go func() { served <- s.Serve(&pipe{inR, outW}) }()
 	answers := pdu.NewReader(outR, 0)
 	if _, err := answers.Next(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
+	"golang.org/x/sys/unix"
 )
 
 // Column is a column of the table that --try prints: the values of a metric.
@@ -171,11 +172,12 @@ func cell(v pcp.Value) string {
 	return v.String()
 }
 
+// isTerminal asks the kernel: other character devices, such as /dev/null, are no terminals.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }

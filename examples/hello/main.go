@@ -17,7 +17,7 @@ func hello() *pmda.Agent {
 	start := time.Now()
 	people := &pmda.InDom[*int32]{Name: "people", Keep: true, OneLine: "people to greet"}
 	return &pmda.Agent{
-		Name: "hello", Domain: 500,
+		Name: "hello", Domain: 500, Version: "1.0",
 		Start: func(*pmda.Server) error {
 			for _, name := range []string{"anna", "bert"} {
 				if _, err := people.Add(name, new(int32)); err != nil {

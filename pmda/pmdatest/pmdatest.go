@@ -71,7 +71,7 @@ func StartOptions(t testing.TB, a *pmda.Agent, o pmda.Options) *Conn {
 	wg.Add(1)
 	go func() {
 		defer wg.Done()
-		if err := s.Serve(far, true); err != nil {
+		if err := s.Serve(far); err != nil {
 			t.Errorf("agent: %v", err)
 		}
 		if a.Stop != nil {

@@ -3,13 +3,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/spf13/pflag"
 )
 
 func main() { os.Exit(pmda.Main(declare())) }
@@ -31,7 +31,7 @@ func declare() *pmda.Agent {
 		InstanceLabels: func(shade string) pcp.Labels { return pcp.Labels{{Name: "shade", Value: shade}} }}
 	agent := &pmda.Agent{Name: "testagent", Domain: 490, Roots: []string{"test.dynamic"}}
 	agent.Metrics = append(a.values(), a.controls()...)
-	agent.Flags = func(f *pflag.FlagSet) {
+	agent.Flags = func(f *flag.FlagSet) {
 		f.StringVar(&a.gate, "gate", "", "file that keeps the agent busy as long as it exists")
 		f.BoolVar(&a.warm, "warm", false, "the agent is not ready before the gate is gone")
 		f.BoolVar(&agent.Anonymous, "anonymous", false, "the agent does not ask who its clients are")

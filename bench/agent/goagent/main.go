@@ -5,12 +5,12 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
-	"github.com/spf13/pflag"
 )
 
 const items = 8
@@ -33,7 +33,7 @@ func main() {
 	limit := sizes[len(sizes)-1]
 	os.Exit(pmda.Main(&pmda.Agent{
 		Name: "bench", Domain: 400, Metrics: metrics,
-		Flags: func(f *pflag.FlagSet) {
+		Flags: func(f *flag.FlagSet) {
 			f.IntVar(&limit, "limit", limit, "leave instance domains of more instances empty")
 		},
 		Start: func(*pmda.Server) error { return fill(indoms[:], limit) },

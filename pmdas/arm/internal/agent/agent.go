@@ -10,13 +10,12 @@ package agent
 
 import (
 	"context"
+	"flag"
 	"log"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -90,7 +89,7 @@ func (a *Agent) declare() *pmda.Agent {
 	}
 }
 
-func (a *Agent) flags(f *pflag.FlagSet) {
+func (a *Agent) flags(f *flag.FlagSet) {
 	dir := os.Getenv("PCP_SYSCONF_DIR")
 	if dir == "" {
 		dir = "/etc/pcp"

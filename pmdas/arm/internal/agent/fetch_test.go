@@ -43,7 +43,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 	defer a.close()
 	near, far := pmdatest.Pipe(t)
 	served := make(chan error)
-	go func() { served <- s.Serve(far, true) }()
+	go func() { served <- s.Serve(far) }()
 	defer func() {
 		near.Close()
 		if err := <-served; err != nil {

@@ -8,12 +8,11 @@ package agent
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -82,7 +81,7 @@ func (a *Agent) declare() *pmda.Agent {
 	}
 }
 
-func (a *Agent) flags(f *pflag.FlagSet) {
+func (a *Agent) flags(f *flag.FlagSet) {
 	dir := os.Getenv("PCP_SYSCONF_DIR")
 	if dir == "" {
 		dir = "/etc/pcp"

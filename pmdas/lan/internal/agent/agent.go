@@ -6,6 +6,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net"
@@ -21,7 +22,6 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
-	"github.com/spf13/pflag"
 )
 
 // Name and Domain are the agent's in pmcd.conf.
@@ -83,7 +83,7 @@ func (a *Agent) declare() *pmda.Agent {
 	}
 }
 
-func (a *Agent) flags(f *pflag.FlagSet) {
+func (a *Agent) flags(f *flag.FlagSet) {
 	dir := os.Getenv("PCP_SYSCONF_DIR")
 	if dir == "" {
 		dir = "/etc/pcp"
