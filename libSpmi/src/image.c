@@ -7,10 +7,7 @@
  * store behind the last field that a statistic names faults, as the guide says, save
  * for the up to 7 bytes that the alignment of the area's start leaves.
  */
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "barrier.h"
@@ -19,34 +16,6 @@
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
-}
-
-static uint64_t pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
-}
-
-/* Field 22 of /proc/self/stat, in clock ticks since the system's start. 0: unknown. */
-static uint64_t start_time(void)
-{
-	char text[1024];
-	unsigned long long start = 0;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	char *p;
-	int field;
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	p = strrchr(text, ')'); /* ends the second, in which anything may stand */
-	for (field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p && sscanf(p, "%llu", &start) == 1 ? start : 0;
 }
 
 /* The supplier's name is that of its file. */
@@ -72,8 +41,8 @@ static void write_header(const struct supplier *s, const struct request *r)
 	h->word = sizeof(void *);
 	h->size = s->segment.end;
 	h->pid = (uint32_t)getpid();
-	h->pidns = pid_namespace();
-	h->start = start_time();
+	h->pidns = process_namespace();
+	h->start = process_start();
 	h->uid = geteuid();
 	h->stats_off = s->stats_off;
 	h->stats_count = s->stats_count;

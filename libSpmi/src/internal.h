@@ -15,6 +15,7 @@
 
 #include <sys/Spmidef.h>
 
+#include "base.h"
 #include "layout.h"
 
 /* error.c: SpmiErrno and SpmiErrmsg. Any thread. */
@@ -47,7 +48,6 @@ void arena_free(struct arena *a);
 /* names.c: what may be a path, a name, a description. Any thread. */
 int check_path(const char *path, size_t len);
 int check_name(const char *name, size_t len);
-size_t bounded_len(const char *s, size_t max);
 size_t parent_len(const char *path, size_t len);
 bool shared_path(const char *path, size_t len);
 
@@ -82,22 +82,12 @@ void table_add(struct table *t, struct entry *e, void *owner);
 void table_remove(struct table *t, struct entry *e);
 
 /* directory.c: where segments and claims lie, and the descriptors that stay open. */
-struct held { /* a descriptor, and how to know it again */
-	int fd;
-	dev_t dev;
-	ino_t ino;
-};
-
 struct place {
 	struct held dir, claims, file;
 	uid_t uid;      /* whose claims these are; the process may become another user */
 	char name[96]; /* of the segment within the directory */
 };
-int hold(struct held *h, int fd);
-bool holds(const struct held *h);
-void let_go(struct held *h);
 int open_directory(struct held *h);
-uint64_t random_u64(void);
 
 /* claims.c: a path belongs to one living supplier. */
 int claims_open(struct place *p);

@@ -3,14 +3,6 @@
 
 #include "internal.h"
 
-/* Length of s, or max if there is no NUL within max bytes. */
-size_t bounded_len(const char *s, size_t max)
-{
-	const char *end = memchr(s, 0, max);
-
-	return end ? (size_t)(end - s) : max;
-}
-
 static bool name_is_legal(const char *name, size_t len)
 {
 	size_t i;

@@ -4,12 +4,9 @@
  * so that want of room is an error here and not a signal later.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "barrier.h"
@@ -82,48 +79,17 @@ void segment_disown(void)
 	__atomic_store_n(&range_end, 0, __ATOMIC_RELAXED);
 }
 
-static int lock_for_life(int fd)
-{
-	struct flock l;
-
-	memset(&l, 0, sizeof(l));
-	l.l_type = F_WRLCK;
-	l.l_whence = SEEK_SET;
-	l.l_len = 1;
-	return fcntl(fd, F_SETLK, &l);
-}
-
-static void name_segment(struct place *p)
-{
-	snprintf(p->name, sizeof(p->name), ".new-%lu-%ld-%016llx", (unsigned long)geteuid(),
-		 (long)getpid(), (unsigned long long)random_u64());
-}
-
 int segment_create(struct segment *s, struct place *p)
 {
-	int fd, err;
+	struct new_file f;
+	int err;
 
-	name_segment(p);
-	fd = openat(p->dir.fd, p->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		err = errno;
-		p->name[0] = 0;
+	if ((err = file_create(&f, p->dir.fd, 0660)))
 		return spmi_fail_errno("segment directory: new file", err);
-	}
-	err = hold(&p->file, fd);
-	if (err)
+	memcpy(p->name, f.name, sizeof(p->name));
+	if ((err = hold(&p->file, f.fd)) || (err = file_lock(p->file.fd)))
 		return spmi_fail_errno("segment", err);
-	if (fchmod(p->file.fd, 0660) || lock_for_life(p->file.fd))
-		return spmi_fail_errno("segment", errno);
 	return map_file(s, p->file.fd);
-}
-
-/* Beyond the process's limit the kernel sends a signal that ends the program. */
-static bool beyond_limit(uint64_t end)
-{
-	struct rlimit l;
-
-	return getrlimit(RLIMIT_FSIZE, &l) == 0 && l.rlim_cur != RLIM_INFINITY && end > l.rlim_cur;
 }
 
 /* Makes the file end at end, without allocating what is new. */
@@ -131,7 +97,7 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 {
 	if (!holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
-	if (end > s->limit || beyond_limit(end))
+	if (end > s->limit || file_beyond_limit(end))
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
 	if (ftruncate(p->file.fd, (off_t)end))
 		return spmi_fail_errno("segment", errno);
@@ -141,24 +107,15 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 	return 0;
 }
 
-/* Allocates a part of the file. Signals interrupt it: hence pieces, and patience. */
+/* Allocates a part of the file that nobody uses yet. */
 int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t to)
 {
-	int tries = 0;
+	int err;
 
 	if (to > s->end || !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
-	while (from < to) {
-		uint64_t len = to - from < MIB ? to - from : MIB;
-		int err = posix_fallocate(p->file.fd, (off_t)from, (off_t)len);
-
-		if (err == EINTR && tries++ < 1000)
-			continue;
-		if (err)
-			return spmi_fail_errno("segment", err);
-		from += len;
-	}
-	return 0;
+	err = file_room(p->file.fd, from, to - from);
+	return err ? spmi_fail_errno("segment", err) : 0;
 }
 
 /* A page behind the end that nothing can be stored in. */
