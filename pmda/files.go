@@ -160,6 +160,17 @@ func (a *Agent) writeHelp(w io.Writer, t *table) error {
 	return help.Write(w, entries, help.WriteOptions{Symbol: a.symbol(), Domain: a.Domain})
 }
 
+// refuseTaken is the part of Install that looks for another agent with the same domain
+// number. PCP's own script would take that agent out of pmcd.
+const refuseTaken = `other=$(awk -v n="$iam" -v d="$domain" '/^[ \t]*\[/ { exit }
+	/^[^#]/ && $2 == d && $1 != n { print $1; exit }' "$PCP_PMCDCONF_PATH")
+[ -z "$other" ] || {
+	echo "$iam: the agent $other in $PCP_PMCDCONF_PATH has the domain number $domain: remove that agent or choose another number" >&2
+	status=1
+	exit
+}
+`
+
 func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
 	what := "Install the agent " + a.Name + " into the running pmcd"
 	if action == "pmdaRemove" {
@@ -171,7 +182,7 @@ func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s. Written by pmda%s --write.\n", what, a.Name)
-	b.WriteString("# shellcheck disable=SC1091,SC2034 # what is set here PCP's script reads\n")
+	b.WriteString("# shellcheck disable=SC1091,SC2034,SC2154 # PCP's script reads what is set here, and sets what is read\n")
 	b.WriteString(". \"${PCP_DIR:-}/etc/pcp.env\"\n. \"$PCP_SHARE_DIR/lib/pmdaproc.sh\"\n\n")
 	fmt.Fprintf(&b, "iam=%s\n", a.Name)
 	if names != nil {
@@ -184,7 +195,11 @@ func (a *Agent) writeScript(w io.Writer, tops []string, action string) error {
 		b.WriteString("# Where systemd is not running, pmcd is started by its own script.\n" +
 			"[ -d /run/systemd/system ] || PCPQA_SYSTEMD=no\nexport PCPQA_SYSTEMD\n")
 	}
-	fmt.Fprintf(&b, "\npmdaSetup\n%s\nexit\n", action)
+	b.WriteString("\npmdaSetup\n")
+	if action == "pmdaInstall" {
+		b.WriteString(refuseTaken)
+	}
+	fmt.Fprintf(&b, "%s\nexit\n", action)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
