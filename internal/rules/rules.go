@@ -1,6 +1,7 @@
-// Package rules states who may import whom: the table in this file is what design.md
-// says under "Who must not know what", and the package's test holds the tree to it.
-// It is a package of its own so that no other has to know the whole tree.
+// Package rules states who may import whom. docs/architecture.md says in its table of
+// rooms what each package knows and does not know; the table in this file says it by
+// imports, and the package's test holds the tree to it. It is a package of its own so
+// that no other has to know the whole tree.
 package rules
 
 import (

@@ -8,7 +8,7 @@ import (
 
 // The clusters of the agent's metrics.
 const (
-	clusterSeed = iota
+	clusterOld = iota
 	clusterTime
 	clusterState
 	clusterWindow
@@ -23,7 +23,7 @@ const (
 
 func (a *Agent) table() []pmda.Metric {
 	var m []pmda.Metric
-	for _, part := range []func() []pmda.Metric{a.seedMetrics, a.timeMetrics, a.stateMetrics, a.windowMetrics,
+	for _, part := range []func() []pmda.Metric{a.oldMetrics, a.timeMetrics, a.stateMetrics, a.windowMetrics,
 		a.definedMetrics, a.parentMetrics, a.appMetrics, a.traceMetrics, a.controlMetrics, a.agentMetrics} {
 		m = append(m, part()...)
 	}
@@ -53,12 +53,13 @@ func (a *Agent) wholeMillis(get func(*collect.Tran) uint64) pmda.Getter {
 // micros is a sum of nanoseconds in microseconds.
 func micros(ns uint64) float64 { return float64(ns) / 1e3 }
 
-// seedMetrics are those that SpmiArmd had, by its names and with its rules: whole
-// milliseconds, and only what ends well is timed (seed 000, "ARM Transaction Metrics").
-func (a *Agent) seedMetrics() []pmda.Metric {
+// oldMetrics are those that SpmiArmd had, by its names and with its rules: whole
+// milliseconds, and only what ends well is timed (docs/measuring-transactions.md, "How
+// the values are computed").
+func (a *Agent) oldMetrics() []pmda.Metric {
 	const good = "\nOnly what ends with status good is timed. There is no value before the first one."
 	row := func(item int, name string, sem pcp.Sem, units pcp.Units, get pmda.Getter, oneline, help string) pmda.Metric {
-		return pmda.Metric{Name: "rtime.arm." + name, Cluster: clusterSeed, Item: item, Sem: sem,
+		return pmda.Metric{Name: "rtime.arm." + name, Cluster: clusterOld, Item: item, Sem: sem,
 			Units: units, Get: get, OneLine: oneline, Help: help}
 	}
 	return []pmda.Metric{

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// windowMetrics are computed over the rolling window (seed 004, "Rolling-Window Periodic
-// Sampling").
+// windowMetrics are computed over the rolling window (docs/measuring-transactions.md,
+// "How the values are computed").
 func (a *Agent) windowMetrics() []pmda.Metric {
 	const over = "Over the transactions that ended with status good during the rolling window. It is\n" +
 		"rtime.arm.control.window seconds long, and moves on in rtime.arm.control.buffers\n" +

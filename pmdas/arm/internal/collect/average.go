@@ -58,8 +58,8 @@ func (t *tranRow) settle(weight float64) {
 	}
 }
 
-// observe is the rule of seed 000: weight parts of the previous average and the rest of
-// the new time. The first time is the first average.
+// observe takes weight parts of the previous average and the rest of the new time, as
+// SpmiArmd did. The first time is the first average.
 func (t *tranRow) observe(ns, weight float64) {
 	if !t.Seen {
 		t.Seen, t.AvgNS = true, ns

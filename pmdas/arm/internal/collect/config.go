@@ -7,12 +7,12 @@ import "time"
 type Config struct {
 	Interval time.Duration // between two looks; 100 ms to 1 h
 	// Weight is the part that the previous average keeps in the weighted average, as a
-	// fraction: 0 to 1, below 0 stands for the default. (Seed 000: weight, 75 %.)
+	// fraction: 0 to 1, below 0 stands for the default. DefaultConfig has SpmiArmd's 75 %.
 	Weight float64
 	// Timeout is how long a user's file of names stays that no process uses; 0 is for
 	// ever. DefaultConfig has 15 minutes.
 	Timeout time.Duration
-	Window  time.Duration // length of the rolling window (seed 004)
+	Window  time.Duration // length of the rolling window
 	Buffers int           // parts of the window, 1 to 60
 	// UsersApart makes names of rows begin with the user's login name or number and a
 	// colon. It is fixed when the Collector is made.

@@ -7,9 +7,10 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// windows are the parts of time that the rolling window is made of (seed 004). What ends
-// now goes to the working part; when that is over it becomes the latest of the history,
-// and only the history is exported. So figures change once per part.
+// windows are the parts of time that the rolling window is made of, as pmdatrace's is
+// (docs/measuring-transactions.md, "How the values are computed"). What ends now goes to
+// the working part; when that is over it becomes the latest of the history, and only the
+// history is exported. So figures change once per part.
 type windows struct {
 	buffers int
 	length  int64 // of a part, nanoseconds

@@ -161,7 +161,7 @@ func TestConfigureWindow(t *testing.T) {
 	}
 }
 
-// TestAverage: the rule of seed 000, in the order of ending over several threads and
+// TestAverage: SpmiArmd's rule, in the order of ending over several threads and
 // processes.
 func TestAverage(t *testing.T) {
 	w := newWorld(t)

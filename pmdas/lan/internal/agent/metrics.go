@@ -22,7 +22,7 @@ const (
 var percent = pcp.None
 
 func (a *Agent) metrics() []pmda.Metric {
-	m := a.seedMetrics()
+	m := a.oldMetrics()
 	m = append(m, a.hostMetrics()...)
 	m = append(m, a.windowMetrics()...)
 	m = append(m, a.errorMetrics()...)
@@ -30,8 +30,8 @@ func (a *Agent) metrics() []pmda.Metric {
 	return append(m, a.agentMetrics()...)
 }
 
-// seedMetrics are those that SpmiResp had, by its names.
-func (a *Agent) seedMetrics() []pmda.Metric {
+// oldMetrics are those that SpmiResp had, by its names.
+func (a *Agent) oldMetrics() []pmda.Metric {
 	per := func(item int, name string, units pcp.Units, get pmda.Getter, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.lan." + name, Cluster: clusterHost, Item: item, Sem: pcp.SemInstant,
 			Units: units, Get: get, OneLine: oneline, Help: help}

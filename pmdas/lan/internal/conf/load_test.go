@@ -205,7 +205,7 @@ func TestNoFile(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	c := Defaults()
 	if c.Interval != 10*time.Second || c.MaxRate != 10 || c.Weight != 75 || c.Idle != 300*time.Second {
-		t.Errorf("the seed's defaults: %+v", c)
+		t.Errorf("SpmiResp's defaults: %+v", c)
 	}
 	if c.Create.All || !c.Create.Has(hosts.Who{UID: 0, Known: true}) || c.Create.Has(hosts.Who{UID: 4242, Known: true, Local: true}) {
 		t.Errorf("who may create: %+v", c.Create)

@@ -22,8 +22,8 @@ type Counters struct {
 	Errors [NumErrorClasses]uint64
 }
 
-// The bands of Snapshot.Bands (seed 000, "IP Response Time Metrics"): a response
-// time on a limit belongs to the band above it.
+// The bands of Snapshot.Bands, as SpmiResp had them (docs/measuring-hosts.md, "Averages
+// and bands"): a response time on a limit belongs to the band above it.
 const (
 	Below10  = iota // less than 10 ms
 	Below20         // 10 ms to less than 20 ms
