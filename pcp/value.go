@@ -20,10 +20,14 @@ type Number interface {
 	int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
-// TypeOf returns the type whose values Go holds as N.
-func TypeOf[N Number]() Type {
-	var n N
-	switch any(n).(type) {
+// Scalar is what the values of all types but events are in Go: a string is of type STRING,
+// bytes are of type AGGREGATE.
+type Scalar interface{ Number | string | []byte }
+
+// TypeOf returns the type whose values Go holds as V.
+func TypeOf[V Scalar]() Type {
+	var v V
+	switch any(v).(type) {
 	case int32:
 		return Type32
 	case uint32:
@@ -34,8 +38,12 @@ func TypeOf[N Number]() Type {
 		return TypeU64
 	case float32:
 		return TypeFloat
+	case float64:
+		return TypeDouble
+	case string:
+		return TypeString
 	}
-	return TypeDouble
+	return TypeAggregate
 }
 
 // Num makes a Value of the type that matches N.

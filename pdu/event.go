@@ -55,15 +55,32 @@ func putEvent(b []byte, t pcp.Type, r *pcp.EventRecord) []byte {
 	at, n := len(b), 0
 	b = put32(b, 0)
 	for i := range r.Params {
-		p := &r.Params[i]
-		if size, code := blockLen(p.Value, 0); code == 0 && !isEvents(p.Value.Type()) {
+		if p := &r.Params[i]; isParam(p.Value) {
 			b = put32(b, uint32(p.PMID))
-			b = putBlock(b, p.Value, size, 0)
+			b = putParam(b, p.Value)
 			n++
 		}
 	}
 	binary.BigEndian.PutUint32(b[at:], uint32(n))
 	return b
+}
+
+// isParam reports whether a value can be a parameter of an event record.
+func isParam(v pcp.Value) bool {
+	return v.Type() >= pcp.Type32 && v.Type() <= pcp.TypeAggregateStatic && fitsBlock(len(v.Bytes()))
+}
+
+// putParam writes the block of a parameter. In contrast to a value of its own, one of type
+// 32 has a block, and a string has no NUL.
+func putParam(b []byte, v pcp.Value) []byte {
+	switch t := v.Type(); t {
+	case pcp.Type32, pcp.TypeU32, pcp.TypeFloat:
+		return put32(putBlockHead(b, t, 4), uint32(v.Bits()))
+	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+		return put64(putBlockHead(b, t, 8), v.Bits())
+	default:
+		return putBytesBlock(b, t, v.Bytes(), 0)
+	}
 }
 
 func isEvents(t pcp.Type) bool { return t == pcp.TypeEvent || t == pcp.TypeHighresEvent }

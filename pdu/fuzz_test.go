@@ -19,7 +19,7 @@ func sameSets(a, b []ValueSet) bool {
 		return false
 	}
 	for i := range a {
-		if code := a[i].form().code; a[i].PMID != b[i].PMID || code != b[i].Err {
+		if code := plainCode(&a[i]); a[i].PMID != b[i].PMID || code != b[i].Err {
 			return false
 		} else if code != 0 {
 			continue

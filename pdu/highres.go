@@ -1,5 +1,7 @@
 package pdu
 
+import "encoding/binary"
+
 // Type returns TypeHighresFetch.
 func (p *HighresFetch) Type() Type { return TypeHighresFetch }
 
@@ -20,8 +22,9 @@ const highresHead = HeaderLen + 20
 // Type returns TypeHighresResult.
 func (p *HighresResult) Type() Type { return TypeHighresResult }
 
-// Length returns 32 and the length of the value sets and blocks.
-func (p *HighresResult) Length() int { return highresHead + setsLength(p.Sets) }
+// Length returns 32 and the length of the value sets and blocks. It costs as much as
+// Append.
+func (p *HighresResult) Length() int { return resultLength(highresHead, p.Sets) }
 
 // Append writes the values as Result does, behind another head.
 //
@@ -30,11 +33,10 @@ func (p *HighresResult) Length() int { return highresHead + setsLength(p.Sets) }
 //	24  nanoseconds, eight bytes
 //	32  value sets, then value blocks, as in RESULT
 func (p *HighresResult) Append(b []byte, from int32) []byte {
-	b = appendHeader(b, p.Length(), TypeHighresResult, from)
-	b = put32(b, uint32(len(p.Sets)))
-	b = put64(b, uint64(p.Sec))
-	b = put64(b, uint64(p.Nsec))
-	return appendSets(b, highresHead, p.Sets)
+	w := encode(TypeHighresResult, highresHead, HeaderLen, from, p.Sets)
+	binary.BigEndian.PutUint64(w.sets[16:], uint64(p.Sec))
+	binary.BigEndian.PutUint64(w.sets[24:], uint64(p.Nsec))
+	return w.appendTo(b)
 }
 
 // Parse reads as Result does.

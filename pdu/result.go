@@ -1,6 +1,10 @@
 package pdu
 
-import "github.com/pcp-rtime/rtime/pcp"
+import (
+	"encoding/binary"
+
+	"github.com/pcp-rtime/rtime/pcp"
+)
 
 // resultHead is the length of what stands before the value sets.
 const resultHead = HeaderLen + 12
@@ -8,8 +12,9 @@ const resultHead = HeaderLen + 12
 // Type returns TypeResult.
 func (p *Result) Type() Type { return TypeResult }
 
-// Length returns 24 and the length of the value sets and blocks.
-func (p *Result) Length() int { return resultHead + setsLength(p.Sets) }
+// Length returns 24 and the length of the value sets and blocks. It costs as much as
+// Append.
+func (p *Result) Length() int { return resultLength(resultHead, p.Sets) }
 
 // Append writes the values: numbers of types 32 and U32 in situ, all others,
 // floats too, as value blocks. Strings get a final NUL. A set whose values
@@ -22,11 +27,10 @@ func (p *Result) Length() int { return resultHead + setsLength(p.Sets) }
 //	20  number of value sets
 //	24  value sets, then value blocks to the end of the PDU
 func (p *Result) Append(b []byte, from int32) []byte {
-	b = appendHeader(b, p.Length(), TypeResult, from)
-	b = put32(b, p.Sec)
-	b = put32(b, p.Usec)
-	b = put32(b, uint32(len(p.Sets)))
-	return appendSets(b, resultHead, p.Sets)
+	w := encode(TypeResult, resultHead, resultHead-4, from, p.Sets)
+	binary.BigEndian.PutUint32(w.sets[12:], p.Sec)
+	binary.BigEndian.PutUint32(w.sets[16:], p.Usec)
+	return w.appendTo(b)
 }
 
 // Parse reuses the slices of the receiver, those in its sets too. The bytes of

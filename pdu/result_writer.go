@@ -2,23 +2,29 @@ package pdu
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
 // ResultWriter writes the RESULT that answers a fetch, one value after the other,
-// and allocates nothing once its buffers have grown. The zero value is ready.
+// and allocates nothing once its buffers have grown. The zero value is ready. Append of
+// Result and HighresResult writes through it too: it alone knows the layout.
 //
 // The layout wants all value sets before all value blocks, and each value in a set
 // to hold the position of its block. So sets and blocks grow in two buffers, and
 // the position where the blocks will begin is guessed: it is where they began the
 // last time, which is right whenever the same fetch comes again. Bytes mends the
 // positions if the guess was wrong.
+//
+// A set is begun with Begin, gets values with Value, Put, Each and Indexed, or an error
+// with Fail, and is ended with End.
 type ResultWriter struct {
 	sets   []byte
 	blocks []byte
+	counts int // where the number of sets goes in sets
 	start  int // where the set being written begins in sets
-	num    int // its values so far, or its error
+	num    int // its values so far
 	base   int // guessed length of sets, in words
 	format byte
 	count  int // sets begun
@@ -30,25 +36,32 @@ type ResultWriter struct {
 type span struct{ off, n int }
 
 const (
-	setHeaderLen  = 12 // pmid, number of values, format
-	instValueLen  = 8  // instance, value or position
-	resultHeadLen = HeaderLen + 12
-	maxBlockLen   = 1<<24 - 1
+	setHeaderLen = 12 // pmid, number of values, format
+	instValueLen = 8  // instance, value or position
+	blockWords   = 3  // of a block that holds a 64-bit value
 )
 
 // Reset begins a new RESULT. from goes into the header; state is 0 or the bits
 // pcp.StateLabels and pcp.StateNames.
 func (w *ResultWriter) Reset(from int32, state uint32) {
+	w.reset(TypeResult, resultHead, resultHead-4, from)
+	binary.BigEndian.PutUint32(w.sets[HeaderLen:], state)
+}
+
+// reset begins a PDU of type t, whose sets begin behind head bytes; their number goes to
+// counts.
+func (w *ResultWriter) reset(t Type, head, counts int, from int32) {
 	w.base = len(w.sets) / 4
 	w.sets = w.sets[:0]
 	w.blocks = w.blocks[:0]
 	w.ptrs = w.ptrs[:0]
-	w.count = 0
-	w.sets = append(w.sets, make([]byte, resultHeadLen)...)
-	binary.BigEndian.PutUint32(w.sets[4:], uint32(TypeResult))
+	w.count, w.counts = 0, counts
+	w.sets = append(w.sets, zeros[:head]...)
+	binary.BigEndian.PutUint32(w.sets[4:], uint32(t))
 	binary.BigEndian.PutUint32(w.sets[8:], uint32(from))
-	binary.BigEndian.PutUint32(w.sets[12:], state)
 }
+
+var zeros [highresHead]byte
 
 // Begin begins the value set of a metric.
 func (w *ResultWriter) Begin(pmid pcp.PMID) {
@@ -89,62 +102,64 @@ func (w *ResultWriter) Fail(code pcp.Error) {
 	binary.BigEndian.PutUint32(w.sets[w.start+4:], uint32(code))
 }
 
-// Word adds a value of type 32 or U32.
-func (w *ResultWriter) Word(inst int32, v uint32) {
-	if w.err || w.mixes(0) {
+// Value adds a value. One of no valid type makes the set the error ErrType, as do values
+// in situ and in blocks in one set; one of 16 MB or more makes it ErrTooBig.
+func (w *ResultWriter) Value(inst int32, v pcp.Value) {
+	switch t := v.Type(); t {
+	case pcp.Type32, pcp.TypeU32:
+		w.word(inst, uint32(v.Bits()))
+	case pcp.TypeFloat:
+		w.float(inst, uint32(v.Bits()))
+	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+		w.double(inst, t, v.Bits())
+	case pcp.TypeString, pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighresEvent:
+		addBytes(w, inst, t, v.Bytes())
+	default:
+		if !w.err {
+			w.Fail(pcp.ErrType)
+		}
+	}
+}
+
+// word adds a value in situ.
+func (w *ResultWriter) word(inst int32, v uint32) {
+	if w.err || w.mixes(inSitu) {
 		return
 	}
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(v))
 	w.num++
 }
 
-// Number adds a value of any numeric type, from its bits as pcp.RawNumber takes them.
-func (w *ResultWriter) Number(inst int32, t pcp.Type, bits uint64) {
-	switch t {
-	case pcp.Type32, pcp.TypeU32:
-		w.Word(inst, uint32(bits))
-	case pcp.TypeFloat:
-		if w.point(inst) {
-			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|8)
-			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(bits))
-		}
-	default:
-		if w.point(inst) {
-			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|12)
-			w.blocks = binary.BigEndian.AppendUint64(w.blocks, bits)
-		}
+func (w *ResultWriter) float(inst int32, bits uint32) {
+	if w.point(inst) {
+		w.blocks = put32(putBlockHead(w.blocks, pcp.TypeFloat, 4), bits)
 	}
 }
 
-// String adds a value of type STRING; the final NUL is added here.
-func (w *ResultWriter) String(inst int32, s string) {
-	if !w.fits(len(s)+1) || !w.point(inst) {
+// double adds a value of one of the 64-bit types.
+func (w *ResultWriter) double(inst int32, t pcp.Type, bits uint64) {
+	if w.point(inst) {
+		w.blocks = put64(putBlockHead(w.blocks, t, 8), bits)
+	}
+}
+
+// addBytes adds a string, to which the final NUL is added here, an aggregate, or event
+// records as AppendEvents packs them.
+func addBytes[B string | []byte](w *ResultWriter, inst int32, t pcp.Type, b B) {
+	if w.err {
 		return
 	}
-	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(pcp.TypeString)<<24|uint32(len(s)+5))
-	w.blocks = append(w.blocks, s...)
-	w.blocks = append(w.blocks, 0)
-	w.pad()
-}
-
-// Raw adds a value that is bytes: an aggregate, or event records as AppendEvents
-// packs them.
-func (w *ResultWriter) Raw(inst int32, t pcp.Type, b []byte) {
-	if !w.fits(len(b)) || !w.point(inst) {
+	nul := 0
+	if t == pcp.TypeString {
+		nul = 1
+	}
+	if !fitsBlock(len(b) + nul) {
+		w.Fail(pcp.ErrTooBig)
 		return
 	}
-	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|uint32(len(b)+4))
-	w.blocks = append(w.blocks, b...)
-	w.pad()
-}
-
-// fits fails the set if a block of n bytes is too long for its 24-bit length.
-func (w *ResultWriter) fits(n int) bool {
-	if n+4 < maxBlockLen {
-		return true
+	if w.point(inst) {
+		w.blocks = putBytesBlock(w.blocks, t, b, nul)
 	}
-	w.Fail(pcp.ErrTooBig)
-	return false
 }
 
 // mixes fails the set if its values so far are of the other format.
@@ -158,61 +173,52 @@ func (w *ResultWriter) mixes(format byte) bool {
 
 // point adds the position of the block that comes next.
 func (w *ResultWriter) point(inst int32) bool {
-	if w.err || w.mixes(1) {
+	if w.err || w.mixes(blocks) {
 		return false
 	}
-	w.format = 1
+	w.format = blocks
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(w.base+len(w.blocks)/4))
 	w.num++
 	return true
 }
 
-func (w *ResultWriter) pad() {
-	for len(w.blocks)%4 != 0 {
-		w.blocks = append(w.blocks, '~')
-	}
-}
-
-// Words lends room for up to n values of type 32 or U32 in the set that was begun:
-// eight bytes each, instance and value. AddWords says how many were written.
-func (w *ResultWriter) Words(n int) []byte {
+// words lends room for up to n values in situ in the set that was begun: eight bytes
+// each, instance and value. addWords says how many were written.
+func (w *ResultWriter) words(n int) []byte {
 	w.sets = grow(w.sets, n*instValueLen)
 	return w.sets[len(w.sets) : len(w.sets)+n*instValueLen]
 }
 
-// AddWords takes over the first n values that were written into the room.
-func (w *ResultWriter) AddWords(n int) {
-	if n == 0 || w.err || w.mixes(0) {
+// addWords takes over the first n values that were written into the room.
+func (w *ResultWriter) addWords(n int) {
+	if n == 0 || w.err || w.mixes(inSitu) {
 		return
 	}
 	w.sets = w.sets[:len(w.sets)+n*instValueLen]
 	w.num += n
 }
 
-// Doubles lends room for up to n values of a 64-bit type in the set that was begun.
+// doubles lends room for up to n values of a 64-bit type in the set that was begun.
 // For each value, eight bytes of sets hold instance and position, the first of
-// which is pos and which go up by BlockWords; twelve bytes of blocks hold the header
-// and the value. AddDoubles says how many were written.
-func (w *ResultWriter) Doubles(n int) (sets, blocks []byte, pos int) {
+// which is pos and which go up by blockWords; twelve bytes of blocks hold the head
+// and the value. addDoubles says how many were written.
+func (w *ResultWriter) doubles(n int) (sets, blocks []byte, pos int) {
 	w.sets = grow(w.sets, n*instValueLen)
-	w.blocks = grow(w.blocks, n*4*BlockWords)
+	w.blocks = grow(w.blocks, n*4*blockWords)
 	return w.sets[len(w.sets) : len(w.sets)+n*instValueLen],
-		w.blocks[len(w.blocks) : len(w.blocks)+n*4*BlockWords],
+		w.blocks[len(w.blocks) : len(w.blocks)+n*4*blockWords],
 		w.base + len(w.blocks)/4
 }
 
-// BlockWords is the length in words of a block that holds a 64-bit value.
-const BlockWords = 3
-
-// AddDoubles takes over the first n values that were written into the room.
-func (w *ResultWriter) AddDoubles(n int) {
-	if n == 0 || w.err || w.mixes(1) {
+// addDoubles takes over the first n values that were written into the room.
+func (w *ResultWriter) addDoubles(n int) {
+	if n == 0 || w.err || w.mixes(blocks) {
 		return
 	}
 	w.sets = w.sets[:len(w.sets)+n*instValueLen]
-	w.blocks = w.blocks[:len(w.blocks)+n*4*BlockWords]
+	w.blocks = w.blocks[:len(w.blocks)+n*4*blockWords]
 	w.num += n
-	w.format = 1
+	w.format = blocks
 }
 
 // grow makes sure that n more bytes fit behind b.
@@ -244,7 +250,7 @@ func (w *ResultWriter) Bytes() (head, tail []byte) {
 		w.base += delta
 	}
 	binary.BigEndian.PutUint32(w.sets, uint32(len(w.sets)+len(w.blocks)))
-	binary.BigEndian.PutUint32(w.sets[20:], uint32(w.count))
+	binary.BigEndian.PutUint32(w.sets[w.counts:], uint32(w.count))
 	if len(w.blocks) <= mergeLen {
 		head := append(w.sets, w.blocks...)
 		w.sets = head[:len(w.sets)] // keeps the room
@@ -256,3 +262,48 @@ func (w *ResultWriter) Bytes() (head, tail []byte) {
 // mergeLen is how long the blocks may be to be copied behind the sets, for one
 // write instead of two.
 const mergeLen = 16 << 10
+
+// writers are those of Append and Length.
+var writers = sync.Pool{New: func() any { return new(ResultWriter) }}
+
+// maxPooled is how much room a writer may have that waits for the next use.
+const maxPooled = 1 << 20
+
+// encode writes all of a PDU but what is its own between the header and the sets.
+func encode(t Type, head, counts int, from int32, sets []ValueSet) *ResultWriter {
+	w := writers.Get().(*ResultWriter)
+	w.reset(t, head, counts, from)
+	for i := range sets {
+		s := &sets[i]
+		w.Begin(s.PMID)
+		if s.Err != 0 {
+			w.Fail(s.Err)
+		}
+		for j := range s.Values {
+			w.Value(s.Values[j].Inst, s.Values[j].Value)
+		}
+		w.End()
+	}
+	return w
+}
+
+// appendTo appends the PDU to b, and gives the writer back.
+func (w *ResultWriter) appendTo(b []byte) []byte {
+	head, tail := w.Bytes()
+	b = append(append(b, head...), tail...)
+	w.release()
+	return b
+}
+
+func (w *ResultWriter) release() {
+	if w.Cap() <= maxPooled {
+		writers.Put(w)
+	}
+}
+
+// resultLength is how long a PDU is whose sets begin behind head bytes.
+func resultLength(head int, sets []ValueSet) int {
+	w := encode(TypeResult, head, HeaderLen, 0, sets)
+	defer w.release()
+	return w.Len()
+}

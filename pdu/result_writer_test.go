@@ -2,7 +2,6 @@ package pdu
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,8 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// write has w write the sets as an agent would. By bulk it uses Words and Doubles
-// where the values allow it, asking for more room than it takes.
+// write has w write the sets as an agent would. By bulk it uses Each and Indexed.
 func write(w *ResultWriter, state uint32, bulk bool, sets []ValueSet) []byte {
 	w.Reset(7, state)
 	for i := range sets {
@@ -35,45 +33,159 @@ func write(w *ResultWriter, state uint32, bulk bool, sets []ValueSet) []byte {
 }
 
 func writeOne(w *ResultWriter, v InstValue) {
-	switch t := v.Value.Type(); t {
+	switch x := v.Value; x.Type() {
 	case pcp.TypeString:
-		w.String(v.Inst, string(v.Value.Bytes()))
-	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighresEvent:
-		w.Raw(v.Inst, t, v.Value.Bytes())
+		Put(w, v.Inst, string(x.Bytes()))
+	case pcp.Type64:
+		Put(w, v.Inst, int64(x.Bits()))
+	case pcp.TypeDouble:
+		Put(w, v.Inst, math.Float64frombits(x.Bits()))
 	default:
-		w.Number(v.Inst, t, v.Value.Bits())
+		w.Value(v.Inst, x)
 	}
 }
 
-// writeBulk writes the values in two halves.
+// writeBulk writes the values in two halves, the first with Each and the second, where
+// they are numbers, with Indexed. Both are asked for more values than there are.
 func writeBulk(w *ResultWriter, values []InstValue) {
-	for _, part := range [][]InstValue{values[:len(values)/2], values[len(values)/2:]} {
-		if len(part) == 0 {
-			continue
-		}
-		switch t := part[0].Value.Type(); t {
-		case pcp.Type32, pcp.TypeU32:
-			room := w.Words(len(part) + 3)
-			for i, v := range part {
-				binary.BigEndian.PutUint32(room[8*i:], uint32(v.Inst))
-				binary.BigEndian.PutUint32(room[8*i+4:], uint32(v.Value.Bits()))
-			}
-			w.AddWords(len(part))
-		case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
-			sets, blocks, pos := w.Doubles(len(part) + 3)
-			for i, v := range part {
-				binary.BigEndian.PutUint32(sets[8*i:], uint32(v.Inst))
-				binary.BigEndian.PutUint32(sets[8*i+4:], uint32(pos+i*BlockWords))
-				binary.BigEndian.PutUint32(blocks[12*i:], uint32(t)<<24|12)
-				binary.BigEndian.PutUint64(blocks[12*i+4:], v.Value.Bits())
-			}
-			w.AddDoubles(len(part))
+	half := values[:len(values)/2]
+	if len(half) > 0 {
+		switch half[0].Value.Type() {
+		case pcp.Type32:
+			each(w, half, func(v pcp.Value) int32 { return int32(v.Bits()) })
+		case pcp.TypeU32:
+			each(w, half, func(v pcp.Value) uint32 { return uint32(v.Bits()) })
+		case pcp.Type64:
+			each(w, half, func(v pcp.Value) int64 { return int64(v.Bits()) })
+		case pcp.TypeU64:
+			each(w, half, func(v pcp.Value) uint64 { return v.Bits() })
+		case pcp.TypeFloat:
+			each(w, half, func(v pcp.Value) float32 { return math.Float32frombits(uint32(v.Bits())) })
+		case pcp.TypeDouble:
+			each(w, half, func(v pcp.Value) float64 { return math.Float64frombits(v.Bits()) })
+		case pcp.TypeString:
+			each(w, half, func(v pcp.Value) string { return string(v.Bytes()) })
+		case pcp.TypeAggregate:
+			each(w, half, func(v pcp.Value) []byte { return v.Bytes() })
 		default:
-			for _, v := range part {
-				writeOne(w, v)
+			for _, v := range half {
+				w.Value(v.Inst, v.Value)
 			}
 		}
 	}
+	rest := values[len(half):]
+	if len(rest) == 0 || rest[0].Value.Type() > pcp.TypeDouble {
+		for _, v := range rest {
+			w.Value(v.Inst, v.Value)
+		}
+		return
+	}
+	s := &space
+	s.ids, s.at, s.numbers = s.ids[:0], s.at[:0], s.numbers[:0]
+	for i, v := range rest {
+		s.ids = append(s.ids, v.Inst, 9999, 9999)
+		s.at = append(s.at, uint32(2*i), uint32(2*i+1), 1<<31) // the second has no value, the third is not in the array
+		s.numbers = append(s.numbers, v.Value.Bits(), 4711)
+	}
+	Indexed(w, rest[0].Value.Type(), s.ids, s.at, s.numbers, even)
+}
+
+func even(i uint32) bool { return i%2 == 0 }
+
+// space is what writeBulk needs, kept so that it allocates nothing itself.
+var space struct {
+	ids     []int32
+	at      []uint32
+	numbers []uint64
+	values  []pcp.Value
+}
+
+// each writes values with Each, and between them two of which there are none.
+func each[V pcp.Scalar](w *ResultWriter, values []InstValue, of func(pcp.Value) V) {
+	s := &space
+	s.ids, s.values = s.ids[:0], s.values[:0]
+	for _, v := range values {
+		s.ids = append(s.ids, v.Inst, 9999, 9999)
+		s.values = append(s.values, v.Value, pcp.RawBytes(pcp.TypeUnknown, nil), pcp.RawBytes(pcp.TypeUnknown, nil))
+	}
+	Each(w, s.ids, s.values, func(v pcp.Value) (V, bool) { return of(v), v.Type() != pcp.TypeUnknown })
+}
+
+// plain writes a RESULT in the simplest way there is, to compare with.
+func plain(from int32, sec uint32, sets []ValueSet) []byte {
+	place := resultHead
+	for i := range sets {
+		place += 8
+		if plainCode(&sets[i]) == 0 && len(sets[i].Values) > 0 {
+			place += 4 + 8*len(sets[i].Values)
+		}
+	}
+	var head, tail []byte
+	for i := range sets {
+		s := &sets[i]
+		head = put32(head, uint32(s.PMID))
+		if code := plainCode(s); code != 0 || len(s.Values) == 0 {
+			head = put32(head, uint32(code))
+			continue
+		}
+		head = put32(head, uint32(len(s.Values)))
+		direct := s.Values[0].Value.Type() <= pcp.TypeU32
+		head = put32(head, map[bool]uint32{true: 0, false: 1}[direct])
+		for _, v := range s.Values {
+			head = put32(head, uint32(v.Inst))
+			if direct {
+				head = put32(head, uint32(v.Value.Bits()))
+				continue
+			}
+			head = put32(head, uint32((place+len(tail))/4))
+			var b []byte
+			switch v.Value.Type() {
+			case pcp.TypeFloat:
+				b = put32(nil, uint32(v.Value.Bits()))
+			case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+				b = put64(nil, v.Value.Bits())
+			case pcp.TypeString:
+				b = append(bytes.Clone(v.Value.Bytes()), 0)
+			default:
+				b = v.Value.Bytes()
+			}
+			tail = put32(tail, uint32(v.Value.Type())<<24|uint32(4+len(b)))
+			tail = append(tail, b...)
+			for len(tail)%4 != 0 {
+				tail = append(tail, '~')
+			}
+		}
+	}
+	b := put32(nil, uint32(resultHead+len(head)+len(tail)))
+	b = put32(b, uint32(TypeResult))
+	b = put32(b, uint32(from))
+	b = put32(b, sec)
+	b = put32(b, 0)
+	b = put32(b, uint32(len(sets)))
+	return append(append(b, head...), tail...)
+}
+
+// plainCode is the error that a set is written as, 0 for none.
+func plainCode(s *ValueSet) pcp.Error {
+	if s.Err > 0 {
+		return pcp.ErrGeneric
+	}
+	if s.Err < 0 {
+		return s.Err
+	}
+	for _, v := range s.Values {
+		t, n := v.Value.Type(), len(v.Value.Bytes())
+		if t == pcp.TypeString {
+			n++
+		}
+		switch {
+		case t < pcp.Type32 || t > pcp.TypeHighresEvent || (t <= pcp.TypeU32) != (s.Values[0].Value.Type() <= pcp.TypeU32):
+			return pcp.ErrType
+		case n > maxBlock-5:
+			return pcp.ErrTooBig
+		}
+	}
+	return 0
 }
 
 // many is a set of n values that make makes.
@@ -141,7 +253,10 @@ func TestResultWriter(t *testing.T) {
 			for _, m := range mixes {
 				write(&w, 0, bulk, before.sets)
 				state := uint32(len(m.sets))
-				want := (&Result{Sec: state, Sets: m.sets}).Append(nil, 7)
+				want := plain(7, state, m.sets)
+				if got := (&Result{Sec: state, Sets: m.sets}).Append(nil, 7); !bytes.Equal(got, want) {
+					t.Fatalf("%s after %s: Append wrote %d bytes, want %d", m.name, before.name, len(got), len(want))
+				}
 				if got := write(&w, state, bulk, m.sets); !bytes.Equal(got, want) {
 					t.Fatalf("%s after %s, bulk %v: wrote %d bytes\n%.200x\nwant %d\n%.200x", m.name, before.name,
 						bulk, len(got), got, len(want), want)
@@ -188,7 +303,7 @@ func sameValues(a, b ValueSet) bool {
 // TestResultWriterFails after values of every kind; what came before and comes after
 // the set is whole, and what is added to it is dropped.
 func TestResultWriterFails(t *testing.T) {
-	want := (&Result{Sets: []ValueSet{many(1, 3, doubles), {PMID: 2, Err: pcp.ErrAgain}, many(3, 3, longs)}}).Append(nil, 0)
+	want := plain(0, 0, []ValueSet{many(1, 3, doubles), {PMID: 2, Err: pcp.ErrAgain}, many(3, 3, longs)})
 	for _, m := range mixes {
 		for _, set := range m.sets {
 			if len(set.Values) > 0 && len(set.Values[0].Value.Bytes()) >= maxBlock-5 {
@@ -232,18 +347,30 @@ func failing(w *ResultWriter, before, after []InstValue) []byte {
 
 // TestResultWriterMisused never writes a RESULT that cannot be read.
 func TestResultWriterMisused(t *testing.T) {
+	two := []int32{1, 2}
+	id := func(n int32) (int32, bool) { return n, true }
 	for i, x := range []struct {
 		use  func(w *ResultWriter)
 		code pcp.Error
 	}{
-		{func(w *ResultWriter) { w.Fail(-5); w.Words(2); w.AddWords(2) }, -5},
-		{func(w *ResultWriter) { w.Fail(-5); w.Doubles(2); w.AddDoubles(2) }, -5},
-		{func(w *ResultWriter) { w.Word(0, 7); w.Number(1, pcp.TypeDouble, 0) }, pcp.ErrType},
-		{func(w *ResultWriter) { w.Number(1, pcp.TypeDouble, 0); w.Word(0, 7) }, pcp.ErrType},
-		{func(w *ResultWriter) { w.Word(0, 7); w.String(1, "x"); w.Fail(-5) }, -5},
-		{func(w *ResultWriter) { w.String(1, "x"); w.Words(1); w.AddWords(1) }, pcp.ErrType},
-		{func(w *ResultWriter) { w.Word(0, 7); w.Doubles(1); w.AddDoubles(1) }, pcp.ErrType},
-		{func(w *ResultWriter) { w.Doubles(1); w.AddDoubles(0); w.Word(0, 7) }, 0},
+		{func(w *ResultWriter) { w.Fail(-5); Each(w, two, two, id) }, -5},
+		{func(w *ResultWriter) { w.Fail(-5); Indexed(w, pcp.Type64, two, []uint32{0, 0}, []uint64{1}, nil) }, -5},
+		{func(w *ResultWriter) { Put(w, 0, uint32(7)); Put(w, 1, 2.0) }, pcp.ErrType},
+		{func(w *ResultWriter) { Put(w, 1, 2.0); Put(w, 0, int32(7)) }, pcp.ErrType},
+		{func(w *ResultWriter) { Put(w, 0, int32(7)); Put(w, 1, "x"); w.Fail(-5) }, -5},
+		{func(w *ResultWriter) { Put(w, 1, "x"); Each(w, two, two, id) }, pcp.ErrType},
+		{func(w *ResultWriter) {
+			Put(w, 0, int32(7))
+			Indexed(w, pcp.Type64, two, []uint32{0, 0}, []uint64{1}, nil)
+		}, pcp.ErrType},
+		{func(w *ResultWriter) { Indexed(w, pcp.TypeString, two, []uint32{0, 0}, []uint64{1}, nil) }, pcp.ErrType},
+		{func(w *ResultWriter) { Indexed(w, pcp.TypeUnknown, two, []uint32{0, 0}, []uint64{1}, nil) }, pcp.ErrType},
+		{func(w *ResultWriter) {
+			Indexed(w, pcp.Type64, two, []uint32{5, 5}, []uint64{1}, nil)
+			Put(w, 0, int32(7))
+		}, 0},
+		{func(w *ResultWriter) { w.Value(0, pcp.RawNumber(pcp.TypeNoSupport, 0)) }, pcp.ErrType},
+		{func(w *ResultWriter) { w.Value(0, pcp.RawNumber(11, 0)) }, pcp.ErrType},
 		{func(w *ResultWriter) { w.Fail(3) }, pcp.ErrGeneric},
 		{func(w *ResultWriter) { w.Fail(0) }, pcp.ErrGeneric},
 	} {
@@ -253,7 +380,7 @@ func TestResultWriterMisused(t *testing.T) {
 		x.use(&w)
 		w.End()
 		w.Begin(2)
-		w.Number(0, pcp.TypeDouble, 0)
+		Put(&w, 0, 0.0)
 		w.End()
 		head, tail := w.Bytes()
 		var r Result
@@ -304,7 +431,7 @@ func FuzzResultWriter(f *testing.F) {
 			sets := randomSets(r, int(size)%2000)
 			bulk := r.IntN(2) == 0
 			got := write(&w, 8, bulk, sets)
-			if want := (&Result{Sec: 8, Sets: sets}).Append(nil, 7); !bytes.Equal(got, want) {
+			if want := plain(7, 8, sets); !bytes.Equal(got, want) {
 				t.Fatalf("%s: bulk %v\n%.400x\nwant\n%.400x", describe(sets), bulk, got, want)
 			}
 			var back Result

@@ -118,6 +118,6 @@ func Events(t pcp.Type, q *EventQueue) Getter {
 func (v *Values) Events(inst int32, recs []pcp.EventRecord) {
 	if v.Wants(inst) {
 		t := v.metric.desc.Type
-		v.w.Raw(inst, t, pdu.AppendEvents(nil, t, recs))
+		v.w.Value(inst, pcp.RawBytes(t, pdu.AppendEvents(nil, t, recs)))
 	}
 }

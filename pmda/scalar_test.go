@@ -12,7 +12,7 @@ import (
 
 // scalar declares one value, both alone and of each instance, of a Go type; even
 // instances have none.
-func scalar[V pmda.Scalar](a *pmda.Agent, d *pmda.InDom[int], v V) {
+func scalar[V pcp.Scalar](a *pmda.Agent, d *pmda.InDom[int], v V) {
 	n := len(a.Metrics)
 	a.Metrics = append(a.Metrics,
 		pmda.Metric{Name: fmt.Sprintf("s.one%d", n), Item: n, Sem: pcp.SemInstant, OneLine: "x",

@@ -25,7 +25,7 @@ func typeName(n uint32) string {
 }
 
 // perMetric gets a value of each application-defined metric of a kind; 0 is any.
-func perMetric[V pmda.Scalar](a *Agent, kind collect.Kind, get func(*collect.Metric) V) pmda.Getter {
+func perMetric[V pcp.Scalar](a *Agent, kind collect.Kind, get func(*collect.Metric) V) pmda.Getter {
 	return pmda.Per(a.metrics, func(i int) (V, bool) {
 		m := a.snap.Metrics[i]
 		if kind == 0 || kind == m.Kind && m.Count > 0 {

@@ -31,7 +31,7 @@ func (a *Agent) table() []pmda.Metric {
 }
 
 // perTran gets a value of each transaction.
-func perTran[V pmda.Scalar](a *Agent, get func(*collect.Tran) (V, bool)) pmda.Getter {
+func perTran[V pcp.Scalar](a *Agent, get func(*collect.Tran) (V, bool)) pmda.Getter {
 	return pmda.Per(a.trans, func(i int) (V, bool) { return get(a.snap.Trans[i]) })
 }
 

@@ -252,4 +252,4 @@ func paramRows() []pmda.Metric {
 	return rows
 }
 
-func noValue[V pmda.Scalar]() (none V, err error) { return none, pmda.ErrNoValue }
+func noValue[V pcp.Scalar]() (none V, err error) { return none, pmda.ErrNoValue }
