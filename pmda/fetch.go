@@ -9,9 +9,8 @@ import (
 // fetch answers a FETCH.
 func (s *Server) fetch() {
 	head, tail := s.collect(s.in.fetch.PMIDs)
-	s.write(head)
-	if len(tail) > 0 {
-		s.write(tail)
+	if !s.tell(head, tail) {
+		s.state |= s.raised
 	}
 	if room := s.result.Cap(); room > s.room+growth {
 		s.room = room

@@ -193,7 +193,7 @@ func (d *InDom[T]) init() {
 		d.names, d.byID = make(map[string]int), make(map[int32]int)
 	}
 	if d.ids == nil {
-		d.ids = &counter{max: math.MaxInt32, ids: make(map[string]int32)}
+		d.ids = &counter{ids: make(map[string]int32)}
 	}
 }
 
@@ -287,21 +287,18 @@ func firstWord(name string) string {
 	return name
 }
 
-// counter gives out numbers 0..max for as long as the agent runs.
-type counter struct {
-	max int32
-	ids map[string]int32
-}
+// counter gives out numbers for as long as the agent runs.
+type counter struct{ ids map[string]int32 }
 
 func (c *counter) ID(name string) (int32, error) {
 	id, ok := c.ids[name]
 	if ok {
 		return id, nil
 	}
-	id = int32(len(c.ids))
-	if id > c.max {
+	if len(c.ids) > math.MaxInt32 {
 		return 0, ids.ErrFull
 	}
+	id = int32(len(c.ids))
 	c.ids[name] = id
 	return id, nil
 }

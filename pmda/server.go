@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/internal/journal"
 	"github.com/pcp-rtime/rtime/internal/throttle"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
@@ -35,6 +36,7 @@ type Options struct {
 	Given map[string]bool
 
 	keepCaps uint64
+	journal  journal.Options // of tests
 }
 
 // KeepCapability has Main keep a capability (as capabilities(7) numbers them) when it
@@ -48,7 +50,7 @@ type Server struct {
 	opts  Options
 	table *table
 	log   *log.Logger
-	ids   []*ids.Map
+	ids   *ids.File // nil until it is needed
 	queue *queue
 
 	// Of the connection to pmcd.
@@ -97,7 +99,7 @@ func New(a *Agent, o Options) (*Server, error) {
 	s.values.w, s.values.server = &s.result, s
 	for id, d := range t.indoms {
 		if err := s.openInDom(id, d); err != nil {
-			return nil, err
+			return nil, errors.Join(err, s.Close())
 		}
 	}
 	return s, nil
@@ -113,8 +115,32 @@ func (s *Server) openInDom(id pcp.InDom, d domain) error {
 	if err != nil {
 		return err
 	}
-	d.open(id, n)
-	return nil
+	return d.open(id, n)
+}
+
+// kept returns the file of everything that the agent keeps for ever, which is opened when it
+// is needed. What is wrong with it is logged and never an error.
+func (s *Server) kept() (*ids.File, error) {
+	if s.ids != nil {
+		return s.ids, nil
+	}
+	if s.opts.StateDir == "" {
+		s.ids = ids.Memory()
+		return s.ids, nil
+	}
+	path := filepath.Join(s.opts.StateDir, s.agent.Name+".ids")
+	f, err := ids.OpenWith(path, s.opts.journal)
+	if err != nil {
+		return nil, fmt.Errorf("pmda: %w", err)
+	}
+	if d := f.Damage(); d != nil {
+		s.log.Print(d)
+	}
+	if err := f.Err(); err != nil {
+		s.log.Printf("%s: new numbers are not kept for now: %v", path, err)
+	}
+	s.ids = f
+	return f, nil
 }
 
 // Numbers gives out numbers for names. A name has its number for ever, and no other
@@ -123,27 +149,65 @@ type Numbers interface {
 	ID(name string) (int32, error)
 }
 
-// OpenIDs opens a file of numbers 0..max that are kept for ever, named after the
-// agent and part: the ids of an instance domain, or the item numbers of dynamic
-// metrics. The server closes it at the end. Damage to the file is logged and never an
-// error. Without a folder for files the numbers hold as long as the agent runs.
-func (s *Server) OpenIDs(part string, max int32) (Numbers, error) {
-	if s.opts.StateDir == "" {
-		return &counter{max: max, ids: make(map[string]int32)}, nil
+// KeptNumbers are those of Server.OpenIDs. Lookup returns the number of a name that has
+// one already.
+type KeptNumbers interface {
+	Numbers
+	Lookup(name string) (int32, bool)
+}
+
+// OpenIDs returns the numbers 0..max of a part of the agent's own, which are kept for ever
+// in its file NAME.ids: the ids of an instance domain, or the item numbers of dynamic
+// metrics. part is 1..64 bytes without blank, newline, NUL and slash; those that are a number
+// are for instance domains that Keep. It must always be opened with the same max.
+//
+// Each answer to pmcd waits until the new numbers are in the file, so that a kill does not
+// change them after somebody has seen them.
+func (s *Server) OpenIDs(part string, max int32) (KeptNumbers, error) {
+	f, err := s.kept()
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(s.opts.StateDir, s.agent.Name+"."+part+".ids")
-	m, err := ids.OpenMax(path, max)
+	m, err := f.Space(part, max)
 	if err != nil {
 		return nil, fmt.Errorf("pmda: %w", err)
 	}
-	if d := m.Damage(); d != nil {
-		s.log.Printf("%s is damaged and was set aside: %v", path, d)
-	}
-	if err := m.Err(); err != nil {
-		s.log.Printf("%s: new numbers are not kept for now: %v", path, err)
-	}
-	s.ids = append(s.ids, m)
 	return m, nil
+}
+
+// HasIDs reports whether the file of OpenIDs has numbers of a part, or whether they were
+// opened.
+func (s *Server) HasIDs(part string) bool {
+	f, err := s.kept()
+	return err == nil && f.Has(part)
+}
+
+// Keep keeps a value under a key for as long as there is the file of OpenIDs; nil forgets
+// what is there. It is in the file before the next answer to pmcd. A key has 1..4095 bytes
+// without newline and NUL, a value up to 1 MiB without newline. Without a folder for files
+// nothing is kept.
+func (s *Server) Keep(key string, value []byte) error {
+	f, err := s.kept()
+	if err != nil {
+		return err
+	}
+	if err := f.Put(key, value); err != nil {
+		return fmt.Errorf("pmda: %w", err)
+	}
+	return nil
+}
+
+// Kept calls each with what was kept, in the order of Keep. each must not keep the value. Kept
+// waits for the disk; it is for Agent.Start.
+func (s *Server) Kept(each func(key string, value []byte)) error {
+	f, err := s.kept()
+	if err != nil {
+		return err
+	}
+	if err := f.Values(each); err != nil {
+		return fmt.Errorf("pmda: %w", err)
+	}
+	return nil
 }
 
 // Do has f called by the serving goroutine between two requests. It does not wait.
@@ -263,18 +327,22 @@ func (s *Server) run() {
 
 // Close writes what is kept on disk. The server is of no use afterwards.
 func (s *Server) Close() error {
-	var bad []error
-	for _, m := range s.ids {
-		bad = append(bad, m.Close())
+	if s.ids == nil {
+		return nil
 	}
-	return errors.Join(bad...)
+	return s.ids.Close()
 }
 
 // send writes an answer. A connection that does not take it is closed, which ends
 // its reader and so the connection.
 func (s *Server) send(p pdu.PDU) {
 	s.out = p.Append(s.out[:0], 0)
-	s.write(s.out)
+	switch p.(type) {
+	case *pdu.Error, *pdu.Creds: // they tell no numbers
+		s.write(s.out)
+	default:
+		s.tell(s.out, nil)
+	}
 	if cap(s.out) > maxOut {
 		s.out = nil
 	}
@@ -282,6 +350,21 @@ func (s *Server) send(p pdu.PDU) {
 
 // maxOut is how much room is kept for answers that are seldom as long.
 const maxOut = 1 << 20
+
+// tell writes an answer that may hold numbers of which nobody has been told yet, in one
+// piece or two. They are in the file before; where the disk is too busy for that, the
+// answer is to try again, and tell returns false.
+func (s *Server) tell(head, tail []byte) bool {
+	if s.ids != nil && s.ids.Commit() != nil {
+		s.send(&pdu.Error{Code: pcp.ErrAgain})
+		return false
+	}
+	s.write(head)
+	if len(tail) > 0 {
+		s.write(tail)
+	}
+	return true
+}
 
 func (s *Server) write(b []byte) {
 	if s.conn == nil {

@@ -59,7 +59,7 @@ func TestIDsAreKept(t *testing.T) {
 			}
 		})
 	}
-	if _, err := os.Stat(filepath.Join(dir, "hello.0.ids")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "hello.ids")); err != nil {
 		t.Error(err)
 	}
 }
@@ -86,7 +86,7 @@ func TestDbpmda(t *testing.T) {
 	out := run(t, "open pipe "+program+" -d 500 -U root -l - --state "+dir+"\n"+
 		"desc hello.mood\ninstance 500.0\nstore hello.mood \"5\"\nfetch hello.mood\nquit\n",
 		"dbpmda", "-n", filepath.Join(dir, "root"), "-e")
-	ended(t, filepath.Join(dir, "hello.0.ids.lock"))
+	ended(t, filepath.Join(dir, "hello.ids.lock"))
 	for _, want := range []string{"Data Type: 32-bit int", "[  0] inst: 0 name: \"anna\"", "value 5"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("dbpmda does not say %q:\n%s", want, out)

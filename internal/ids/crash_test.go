@@ -2,7 +2,6 @@ package ids
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,27 +26,31 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child hands out numbers for old and new names and reports each, until it is killed.
+// child hands out numbers for old and new names and reports each as soon as it may, until it
+// is killed.
 func child(spec string) {
 	run, path, _ := strings.Cut(spec, " ")
-	m, err := Open(path)
-	if err != nil || m.Err() != nil {
-		fmt.Println("! cannot open:", err, m.Err())
+	f, err := Open(path)
+	if err != nil || f.Err() != nil {
+		fmt.Println("! cannot open:", err, f.Err())
 		return
 	}
-	if d := m.Damage(); d != nil {
+	if d := f.Damage(); d != nil {
 		fmt.Println("!", d)
 		return
 	}
-	for i := 0; ; i++ {
+	m, err := f.Space("n", 1<<28)
+	for i := 0; err == nil; i++ {
 		name := fmt.Sprintf("run%s.%d", run, i)
 		if i%3 == 0 {
 			name = fmt.Sprintf("old%d", i)
 		}
-		id, err := m.ID(name)
-		if err != nil || id >= FirstVolatile {
-			fmt.Printf("! ID(%q) = %d, %v, Err %v\n", name, id, err, m.Err())
-			return
+		var id int32
+		if id, err = m.ID(name); err != nil {
+			break
+		}
+		if err = f.Commit(); err != nil {
+			break
 		}
 		fmt.Println(id, name)
 		// Keep the file small over all the runs, however late the kill.
@@ -58,16 +61,16 @@ func child(spec string) {
 			time.Sleep(time.Hour)
 		}
 	}
+	fmt.Println("!", err, f.Err())
 }
 
 // TestKilled kills a process again and again while it gives out numbers. Whatever it
-// reported before its death counts as recorded in an archive.
+// reported before its death counts as recorded in an archive, and stays for ever.
 func TestKilled(t *testing.T) {
 	const kills = 300
 	// In memory, since a kill takes nothing from a disk and waiting for one takes long.
 	path := filepath.Join(mount(t, "256m"), "f")
-	given := make(map[int32]string)
-	runs := make(map[int32]int)
+	given, numbers := make(map[int32]string), make(map[string]int32)
 	for run := range kills {
 		for _, line := range killed(t, path, run) {
 			if strings.HasPrefix(line, "!") {
@@ -79,24 +82,28 @@ func TestKilled(t *testing.T) {
 				t.Fatalf("run %d reports %q", run, line)
 			}
 			if old, ok := given[int32(n)]; ok && old != name {
-				t.Fatalf("number %d belongs to %q since run %d, run %d gives it to %q", n, old, runs[int32(n)], run, name)
+				t.Fatalf("run %d: number %d was %q's and is %q's", run, n, old, name)
 			}
-			given[int32(n)], runs[int32(n)] = name, run
+			if old, ok := numbers[name]; ok && old != int32(n) {
+				t.Fatalf("run %d: %q had number %d and has %d", run, name, old, n)
+			}
+			given[int32(n)], numbers[name] = name, int32(n)
 		}
 	}
-	m := open(t, path)
-	if m.Len() == 0 || len(given) < kills {
-		t.Fatalf("only %d numbers were reported and %d kept: nothing was tested", len(given), m.Len())
+	f, _ := open(t, path)
+	m := space(t, f, "n", 1<<28)
+	if len(given) < kills {
+		t.Fatalf("only %d numbers were reported: nothing was tested", len(given))
 	}
 	for id, name := range given {
-		if now, ok := m.Name(id); ok && now != name {
-			t.Errorf("number %d was %q's and is %q's now", id, name, now)
+		if now, ok := m.Lookup(name); !ok || now != id {
+			t.Errorf("%q had number %d and has %d, %v", name, id, now, ok)
 		}
 	}
 	if next := number(t, m, "after all"); given[next] != "" {
 		t.Errorf("number %d was %q's already", next, given[next])
 	}
-	_ = m.Close() // before the file system goes
+	_ = f.Close() // before the file system goes
 }
 
 // killed starts a child, kills it after a number of lines or a time that changes with
@@ -154,121 +161,154 @@ func mount(t *testing.T, size string) string {
 	return dir
 }
 
-func TestFullDisk(t *testing.T) {
-	dir := mount(t, "64k")
-	path := filepath.Join(dir, "f")
-	m := open(t, path)
-	number(t, m, "before")
-	if err := m.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	filler := filepath.Join(dir, "filler")
-	if err := os.WriteFile(filler, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+// fill leaves no room in a file system.
+func fill(t *testing.T, dir string) (filler string) {
+	t.Helper()
+	filler = filepath.Join(dir, "filler")
+	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the file system is not full: %v", err)
 	}
-	onDisk, _, err := read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return filler
+}
+
+func TestFullDisk(t *testing.T) {
+	dir := mount(t, "1m")
+	path := filepath.Join(dir, "f")
+	f, m := open(t, path)
+	small := space(t, f, "small", 1<<18)
+	number(t, m, "before")
+	number(t, small, "before")
+	must(t, f.Sync())
+	filler := fill(t, dir)
+	bound, smallBound := onDisk(t, path).spaces["n"].bound, onDisk(t, path).spaces["small"].bound
 	ids := make(map[string]int32)
-	for i := range 1000 {
+	for i := range 10000 {
 		name := fmt.Sprint("full", i)
 		id := number(t, m, name)
-		if int64(id) >= onDisk.reserved && id < FirstVolatile {
-			t.Fatalf("number %d is out, the full disk says %d", id, onDisk.reserved)
+		if int64(id) >= bound && id < FirstVolatile {
+			t.Fatalf("number %d is out, the full disk says %d", id, bound)
 		}
-		ids[name] = id
+		if ids[name] = id; i%10 == 0 {
+			must(t, f.Commit())
+		}
 	}
-	if err := m.Sync(); !errors.Is(err, syscall.ENOSPC) || !errors.Is(m.Err(), syscall.ENOSPC) {
-		t.Errorf("on a full disk: Sync = %v, Err = %v", err, m.Err())
+	refused := 0
+	for i := range 200 {
+		id, err := small.ID(fmt.Sprint("full", i))
+		switch {
+		case err == nil && int64(id) >= smallBound:
+			t.Fatalf("number %d is out, the full disk says %d", id, smallBound)
+		case err != nil && !errors.Is(err, syscall.ENOSPC):
+			t.Fatal(err)
+		case err != nil:
+			refused++
+		}
 	}
-	m.disk.Lock() // the saver may be trying again
-	if _, err := os.Stat(path + ".tmp"); err == nil {
+	if refused == 0 {
+		t.Error("the full disk's space has numbers without end")
+	}
+	if err := f.Sync(); !errors.Is(err, syscall.ENOSPC) || !errors.Is(f.Err(), syscall.ENOSPC) {
+		t.Errorf("on a full disk: Sync = %v, Err = %v", err, f.Err())
+	}
+	if _, err := os.Stat(path + ".new"); err == nil {
 		t.Error("half a file is left over")
 	}
-	m.disk.Unlock()
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the saver to try again", func() bool { return m.Err() == nil })
+	must(t, os.Remove(filler))
+	until(t, "the saver to try again", func() bool { return f.Err() == nil })
+	must(t, f.Commit())
 	if id := number(t, m, "after"); id >= FirstVolatile {
 		t.Errorf("with room again a new name gets %d", id)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := open(t, path)
+	must(t, f.Close())
+	again, m := open(t, path)
 	defer again.Close() // before the file system goes
 	for name, id := range ids {
-		if got, ok := again.Lookup(name); !ok || got != id {
+		if got, ok := m.Lookup(name); !ok || got != id {
 			t.Fatalf("%s had %d and has %d, %v", name, id, got, ok)
 		}
 	}
 }
 
+// TestKilledOnFullDisk: numbers that could not be written may be lost by a kill, but nobody
+// else gets them.
+func TestKilledOnFullDisk(t *testing.T) {
+	dir := mount(t, "1m")
+	path := filepath.Join(dir, "f")
+	f, m := open(t, path)
+	must(t, f.Sync())
+	fill(t, dir)
+	for i := 0; f.Err() == nil; i++ { // the last page of the file takes some
+		number(t, m, fmt.Sprint("written", i))
+		must(t, f.Commit())
+	}
+	given := make(map[int32]bool)
+	for i := range 100 {
+		given[number(t, m, fmt.Sprint("full", i))] = true
+		must(t, f.Commit())
+	}
+	// A kill leaves the file as it is.
+	data, err := os.ReadFile(path)
+	must(t, err)
+	copied := filepath.Join(t.TempDir(), "f")
+	must(t, os.WriteFile(copied, data, 0o644))
+	again, m2 := open(t, copied)
+	for i := range 100 {
+		name := fmt.Sprint("other", i)
+		if id := number(t, m2, name); given[id] {
+			t.Errorf("number %d was given out before the kill, and is %s's now", id, name)
+		}
+	}
+	_, _ = again.Close(), f.Close() // before the file system goes
+}
+
 func TestMissingDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
-	m := open(t, filepath.Join(dir, "f"))
-	if !errors.Is(m.Err(), os.ErrNotExist) {
-		t.Errorf("Err = %v", m.Err())
+	f, m := open(t, filepath.Join(dir, "f"))
+	if !errors.Is(f.Err(), os.ErrNotExist) {
+		t.Errorf("Err = %v", f.Err())
 	}
 	a, b := number(t, m, "a"), number(t, m, "b")
 	if a < FirstVolatile || b != a+1 || number(t, m, "a") != a {
 		t.Errorf("numbers without a file: %d, %d", a, b)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the saver to try again", func() bool { return m.Err() == nil })
+	must(t, os.Mkdir(dir, 0o755))
+	until(t, "the saver to try again", func() bool { return f.Err() == nil })
 	if c := number(t, m, "c"); c != 0 {
 		t.Errorf("first number in a new file: %d", c)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if again := open(t, filepath.Join(dir, "f")); number(t, again, "a") != a || again.Len() != 3 {
+	must(t, f.Close())
+	if _, again := open(t, filepath.Join(dir, "f")); number(t, again, "a") != a || again.Len() != 3 {
 		t.Errorf("opened again: Len %d", again.Len())
+	}
+}
+
+// TestRemoved: a file that somebody removes is there again with the next name, whole.
+func TestRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f, m := open(t, path)
+	a := number(t, m, "a")
+	must(t, f.Put("k", []byte("v")))
+	must(t, f.Sync())
+	must(t, os.Remove(path))
+	b := number(t, m, "b")
+	must(t, f.Sync())
+	if s := onDisk(t, path).spaces["n"]; s == nil || s.byName["a"] != a || s.byName["b"] != b {
+		t.Errorf("the file holds %+v", s)
+	}
+	if got := values(t, f); got["k"] != "v" {
+		t.Errorf("values %q", got)
 	}
 }
 
 // TestNotAFile: what cannot be read is neither believed nor replaced.
 func TestNotAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := os.Mkdir(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	m := open(t, path)
-	if m.Err() == nil || m.Damage() != nil || number(t, m, "a") < FirstVolatile {
-		t.Errorf("a directory: Err %v, Damage %v", m.Err(), m.Damage())
+	must(t, os.Mkdir(path, 0o755))
+	f, m := open(t, path)
+	if f.Err() == nil || f.Damage() != nil || number(t, m, "a") < FirstVolatile {
+		t.Errorf("a directory: Err %v, Damage %v", f.Err(), f.Damage())
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		t.Errorf("the directory is gone: %v", err)
-	}
-}
-
-// TestDamagedOnFullDisk: as long as no good file can be written the damaged one stays
-// in its place, so that a kill does not begin again at zero.
-func TestDamagedOnFullDisk(t *testing.T) {
-	path := filepath.Join(mount(t, "64k"), "f")
-	data := small().encode()
-	data[3] ^= 1
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "filler"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the file system is not full: %v", err)
-	}
-	for range 3 {
-		m := open(t, path)
-		if m.Damage() == nil || m.Err() == nil || number(t, m, "new") < FirstVolatile {
-			t.Errorf("Damage %v, Err %v", m.Damage(), m.Err())
-		}
-		_ = m.Close()
-	}
-	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
-		t.Errorf("the damaged file changed: %v", err)
-	}
-	if got := damagedFiles(path); len(got) != 1 {
-		t.Errorf("set aside %v times", got)
 	}
 }

@@ -104,7 +104,6 @@ func TestExactAgentKilled(t *testing.T) {
 	c := newCrowd(t, p)
 	is(t, p, "rtime.arm.count", buy, "0")
 	ids := p.IDs("rtime.arm.count")
-	saved(t, p, buy)
 	last := 0
 	for round := 1; round <= rounds; round++ {
 		c.work(good, aborted, failed)

@@ -68,7 +68,6 @@ func TestKilled(t *testing.T) {
 		d.Do(nil, "newcomer")
 		was = now
 		ids = sameIDs(t, p, ids)
-		saved(t, p, armkill.Name(0), armkill.Name(armkill.Batch-1), armkill.Name(armkill.Batch))
 	}
 	d.Do(nil, "end")
 	d.Quit()

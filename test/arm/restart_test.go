@@ -1,11 +1,8 @@
 package arm
 
 import (
-	"fmt"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -45,21 +42,6 @@ func again(t *testing.T, p *pcptest.PCP, pid int) {
 			t.Fatalf("no other agent: %v, %v", pids, err)
 		}
 	}
-}
-
-// saved waits until the ids of instances are on disk. An agent that is killed before that
-// gives them another one, which is nobody's, too.
-func saved(t *testing.T, p *pcptest.PCP, names ...string) {
-	t.Helper()
-	pcptest.Eventually(t, "the ids are on disk", func() error {
-		text := p.ReadFile("var/config/pmda/rtarm.0.ids")
-		for _, name := range names {
-			if !strings.Contains(text, name) {
-				return fmt.Errorf("no %s in %s", name, text)
-			}
-		}
-		return nil
-	})
 }
 
 // TestAgentKilled: the agent is killed again and again while programs count, end and are
@@ -111,7 +93,6 @@ func TestAgentKilled(t *testing.T) {
 				}
 			}
 			ids = now
-			saved(t, p, slices.Collect(maps.Keys(ids))...)
 		}
 		if want := map[string]bool{buy: true, "Shop/round0": true, "Shop/round1": true, "Shop/round2": true, "Shop/round3": true}; len(ids) != len(want) {
 			t.Errorf("instances %v", maps.Clone(ids))

@@ -55,7 +55,7 @@ func newSystem(t *testing.T) *system {
 
 func (s *system) conf() string { return filepath.Join(s.env["PCP_SYSCONF_DIR"], "rtlan", "rtlan.conf") }
 func (s *system) ids() string {
-	return filepath.Join(s.env["PCP_VAR_DIR"], "config", "pmda", "rtlan.0.ids")
+	return filepath.Join(s.env["PCP_VAR_DIR"], "config", "pmda", "rtlan.ids")
 }
 
 // keep remembers files, and returns a function that brings them back.

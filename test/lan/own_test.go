@@ -121,7 +121,7 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)
 	uid, _ := pcptest.UID(t)
-	for _, path := range []string{p.Path("log/rtlan.log"), p.Path("var/config/pmda/rtlan.0.ids")} {
+	for _, path := range []string{p.Path("log/rtlan.log"), p.Path("var/config/pmda/rtlan.ids")} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -31,13 +30,6 @@ func testKilled(t *testing.T, o pcptest.Options) {
 			t.Fatalf("%s has the id %d", host, id)
 		}
 	}
-	// Ids are written to disk soon after they are given, not at once.
-	pcptest.Eventually(t, "the ids are on disk", func() error {
-		if text := p.ReadFile("var/config/pmda/rtlan.0.ids"); !strings.Contains(text, "127.0.0.23") {
-			return fmt.Errorf("%s", text)
-		}
-		return nil
-	})
 	before := p.IDs("rtime.lan.requests")
 	old := p.AgentPID(program(t))
 	// What the configuration says first comes first now.

@@ -98,7 +98,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	a.supply = supply.New(supply.Options{Path: a.dirPath, Conf: a.conf, Users: a.users, Table: a.tree,
 		Now: func() time.Time { return a.now() }, Log: s.Logf, Complain: a.complain, Trying: a.trying, AtOnce: a.atOnce})
 	var err error
-	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Users: a.users, Log: s.Logf,
+	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Store: s, Users: a.users, Log: s.Logf,
 		Settled: func() bool { return a.keeper.Left() == 0 && a.supply.Waiting() == 0 }})
 	if err != nil {
 		return err
@@ -127,7 +127,6 @@ func (a *Agent) close() {
 	}
 	a.supply.Close()
 	a.keeper.Close(a.tree.unsaved, a.tree.snapshot)
-	a.names.Close()
 }
 
 // look brings what is exported up to date.

@@ -2,11 +2,12 @@ package agent
 
 import (
 	"fmt"
+	"hash/crc32"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
-	"github.com/pcp-rtime/rtime/internal/ids"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
@@ -46,17 +47,15 @@ func TestManyDomains(t *testing.T) {
 	}
 }
 
-// TestOwnFile: a domain that has a file of its own goes on with the numbers there.
-func TestOwnFile(t *testing.T) {
+// TestOwnNumbers: a domain that has a file of its own from an early version goes on with the
+// numbers there.
+func TestOwnNumbers(t *testing.T) {
 	l := newLab(t)
 	l.end()
-	own, err := ids.Open(filepath.Join(l.state, fmt.Sprintf("%s.%d.ids", Name, naming.FirstSerial)))
-	must(t, err)
-	for _, name := range []string{"a", "b", "c", "Bingo"} {
-		_, err := own.ID(name)
-		must(t, err)
-	}
-	must(t, own.Close())
+	must(t, os.Remove(filepath.Join(l.state, Name+".ids")))
+	file := "rtime-ids 1 reserved 4\n0 a\n1 b\n2 c\n3 Bingo\nend 4 reserved 4 crc32c "
+	file += fmt.Sprintf("%08x\n", crc32.Checksum([]byte(file), crc32.MakeTable(crc32.Castagnoli)))
+	must(t, os.WriteFile(filepath.Join(l.state, fmt.Sprintf("%s.%d.ids", Name, naming.FirstSerial)), []byte(file), 0o644))
 	l.start()
 	s := supl(t)
 	s.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")

@@ -1,7 +1,6 @@
 package naming
 
 import (
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -63,7 +62,7 @@ func (k *Keeper) Left() int { return len(k.todo) }
 // saves reports whether the file is this agent's to write: not while it only looks or has
 // yet to show what is there, nor while another process has the numbers.
 func (k *Keeper) saves() bool {
-	return k.path != "" && !k.readOnly && len(k.todo) == 0 && k.names.Writable()
+	return k.path != "" && !k.readOnly && len(k.todo) == 0
 }
 
 // Save has the file written with what list returns, if changed says so or the last
@@ -86,14 +85,10 @@ func (k *Keeper) Save(changed bool, list func() []kept.Metric) bool {
 	return true
 }
 
-// write wants busy held. The numbers go first: a metric whose number is not known is not
-// shown again.
+// write wants busy held.
 func (k *Keeper) write(list []kept.Metric) {
 	start := time.Now()
-	err := k.names.Sync()
-	if err == nil {
-		err = kept.Write(k.path, list)
-	}
+	err := kept.Write(k.path, list)
 	if err != nil && (k.bad == nil || k.bad.Error() != err.Error()) {
 		k.names.Log("metrics without suppliers will be forgotten: %v", err)
 	}
@@ -110,9 +105,4 @@ func (k *Keeper) Close(changed bool, list func() []kept.Metric) {
 	if (changed || k.bad != nil) && k.saves() {
 		k.write(list())
 	}
-}
-
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

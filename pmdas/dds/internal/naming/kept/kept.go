@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ids"
+	"github.com/pcp-rtime/rtime/internal/journal"
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
@@ -55,6 +55,15 @@ const first = "rtime-kept 1\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// replace puts a new file in the place of the old one.
+func replace(path string, data []byte) error {
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, path)
+}
+
 // Write writes a file in place of the one at path: whatever happens, one of the two is
 // there whole. What is beyond the bounds is left out.
 func Write(path string, list []Metric) error {
@@ -62,7 +71,7 @@ func Write(path string, list []Metric) error {
 	if err != nil {
 		return err
 	}
-	return ids.Replace(path, b)
+	return replace(path, b)
 }
 
 func encode(list []Metric, limit int) ([]byte, error) {
@@ -112,7 +121,7 @@ func Read(path string) ([]Metric, error) {
 	}
 	list, err := decode(data)
 	if err != nil {
-		bad := &DamageError{Path: path, SetAside: ids.SetAside(path, data), Reason: err.Error()}
+		bad := &DamageError{Path: path, SetAside: journal.SetAside(path), Reason: err.Error()}
 		if bad.SetAside != "" {
 			os.Remove(path) // its other name holds it
 		}

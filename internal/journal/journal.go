@@ -1,0 +1,464 @@
+// Package journal keeps records in a file for processes that may be killed at any
+// moment. Records are appended, each with a check sum, a batch of them in one write(2):
+// what Append has returned from is in the file, even if the process is killed in the next
+// instruction. Only a power failure can take it back, until Sync has returned.
+//
+// A file is text, a record a line:
+//
+//	7dd8e04b rtime-journal 1
+//	1a2b3c4d what the user of the journal has written
+//
+// From time to time the file is folded: a new one is written that holds only what is
+// still needed, and renamed over the old one. Whatever happens, one of the two is there
+// whole. Append goes on meanwhile; it never waits for fsync(2) or rename(2), only for
+// the kernel to copy what is written.
+//
+// A record that was written in part, at the end of the file, is cut off at the next Open.
+// Lines elsewhere whose check sum does not match are left out and everything else is
+// kept; the file as it was is set aside then, see Damage.
+//
+// A Journal takes care that threads do not disturb each other, but not that processes do
+// not: see Lock.
+package journal
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// ErrClosed is the error of a Journal that was closed.
+var ErrClosed = errors.New("journal: closed")
+
+// Options are what a test needs to know. The zero value is for everybody else.
+type Options struct {
+	// Step, if not nil, is called before and after each thing that is done to the file
+	// system, by the goroutine that does it: "open", "write", "fsync", "rename",
+	// "cut", "link" and "remove" before, the same with " done" after.
+	Step func(what string)
+}
+
+// Journal is an open file of records. Append, Size and Grown may be called by any number
+// of goroutines, at any time; they do not wait for the others, which may take as long as
+// the disk does.
+type Journal struct {
+	path string
+	step func(string)
+
+	slow sync.Mutex // held by who waits for the disk; taken before mu
+
+	// mu is never held while the disk is waited for.
+	mu      sync.Mutex
+	file    *file  // nil when closed
+	base    int64  // its size after it was last folded
+	damaged bool   // until it is folded
+	folding bool   // what is appended goes into tail as well
+	tail    []byte // or, when there is a next, into that
+	next    *file  // the file that is about to take the place of file
+	failed  error  // why it must not
+}
+
+// file is a file that only this process appends to.
+type file struct {
+	*os.File
+	size int64 // of whole lines
+	torn bool  // there may be part of a line after them
+}
+
+// Open opens the file at path, which is made if it is not there, and calls replay with
+// each record of it in order. replay must not keep the slice; a record that it refuses
+// counts as damaged. A damaged file, which Damage tells of, takes no records until Fold has
+// replaced it.
+//
+// The error is that the file cannot be read or written. replay may have been called then.
+func Open(path string, replay func(record []byte) error, o Options) (*Journal, *Damage, error) {
+	j := &Journal{path: path, step: o.Step}
+	if j.step == nil {
+		j.step = func(string) {}
+	}
+	old, s, err := j.load(replay)
+	if err != nil {
+		return nil, nil, err
+	}
+	var damage *Damage
+	if s.lost > 0 || s.reason != "" {
+		damage = &Damage{Path: path, Reason: s.reason, Lost: s.lost, Nothing: s.trusted == 0}
+		damage.SetAside = j.setAside()
+	}
+	if old != nil {
+		j.file = &file{File: old, size: s.end, torn: s.torn > 0}
+	}
+	switch {
+	case old == nil:
+		err = j.fold(func(_ func([]byte) error, _ func(func([]byte) error) error) error { return nil })
+	case damage != nil:
+		j.damaged = true
+	case s.torn > 0:
+		err = j.file.cut(j.step)
+	}
+	if err != nil {
+		if old != nil {
+			old.Close()
+		}
+		return nil, nil, err
+	}
+	j.base = j.file.size
+	return j, damage, nil
+}
+
+// load reads the file; one that is not there is nil.
+func (j *Journal) load(replay func([]byte) error) (*os.File, found, error) {
+	j.step("open")
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	j.step("open done")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, found{}, nil
+	}
+	if err != nil {
+		return nil, found{}, err
+	}
+	s, err := readFile(f, math.MaxInt64, replay)
+	if err != nil {
+		f.Close()
+		return nil, s, fmt.Errorf("%s: %w", j.path, err)
+	}
+	return f, s, nil
+}
+
+// readFile reads an open file from its beginning, up to a size.
+func readFile(f *os.File, size int64, replay func([]byte) error) (found, error) {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return found{}, errors.Join(errors.New("not a regular file"), err)
+	}
+	return read(io.NewSectionReader(f, 0, size), replay)
+}
+
+// Peek calls replay with each record that can be trusted of a file that another process
+// may be appending to. A file that is not there has none.
+func Peek(path string, replay func(record []byte) error) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = readFile(f, math.MaxInt64, replay)
+	return err
+}
+
+// Append appends the records of a batch in one write(2). After an error the file ends with
+// a whole record as before. It may hold those of the batch all the same if it was being
+// folded; to append them again is right then, too.
+func (j *Journal) Append(b *Batch) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.file == nil:
+		return ErrClosed
+	case j.damaged:
+		return fmt.Errorf("%s is damaged and could not be replaced yet", j.path)
+	}
+	if len(b.lines) == 0 {
+		return nil
+	}
+	if err := j.file.append(b.lines, j.step); err != nil {
+		return err
+	}
+	switch {
+	case j.next != nil:
+		// One of the two files will be the one that counts.
+		if err := j.next.append(b.lines, j.step); err != nil {
+			j.failed = err
+			return err
+		}
+	case j.folding:
+		j.tail = append(j.tail, b.lines...)
+	}
+	return nil
+}
+
+// append writes lines at the end. What was written in part is cut off again.
+func (f *file) append(lines []byte, step func(string)) error {
+	if f.torn {
+		if err := f.cut(step); err != nil {
+			return err
+		}
+	}
+	step("write")
+	_, err := f.Write(lines)
+	step("write done")
+	if err != nil {
+		f.torn = true
+		return errors.Join(err, f.cut(step))
+	}
+	f.size += int64(len(lines))
+	return nil
+}
+
+// cut cuts off what is after the last whole line.
+func (f *file) cut(step func(string)) error {
+	step("cut")
+	err := f.Truncate(f.size)
+	step("cut done")
+	f.torn = err != nil
+	return err
+}
+
+// Size returns the length of the file in bytes.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return 0
+	}
+	return j.file.size
+}
+
+// foldMin is how many bytes a file grows by, at least, before folding is worth while.
+const foldMin = 1 << 20
+
+// Grown reports whether the file has become so much longer since it was last folded that
+// folding it is worth while. Folded each time, a file costs three times the bytes that
+// are appended, at most.
+func (j *Journal) Grown() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.file != nil && j.file.size > 2*j.base+foldMin
+}
+
+// Sync waits until all that was appended is on the disk. A file that somebody has removed
+// meanwhile is there again afterwards.
+func (j *Journal) Sync() error {
+	j.slow.Lock()
+	defer j.slow.Unlock()
+	f := j.current()
+	if f == nil {
+		return ErrClosed
+	}
+	if !sameFile(f, j.path) {
+		return j.fold(All)
+	}
+	j.step("fsync")
+	err := f.Sync()
+	j.step("fsync done")
+	return err
+}
+
+func (j *Journal) current() *os.File {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	return j.file.File
+}
+
+func sameFile(f *os.File, path string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+// Read calls f with each record of the file, in order.
+func (j *Journal) Read(f func(record []byte) error) error {
+	j.slow.Lock()
+	defer j.slow.Unlock()
+	return j.readTo(j.Size(), f)
+}
+
+// readTo reads the records up to a size.
+func (j *Journal) readTo(size int64, f func(record []byte) error) error {
+	file := j.current()
+	if file == nil {
+		return ErrClosed
+	}
+	var bad error
+	_, err := readFile(file, size, func(record []byte) error {
+		if bad == nil {
+			bad = f(record)
+		}
+		return nil
+	})
+	return errors.Join(err, bad)
+}
+
+// Writing writes the records of a new file with add. It may read those that there were when
+// folding began with read.
+type Writing func(add func(record []byte) error, read func(each func(record []byte) error) error) error
+
+// All is the Writing that leaves nothing out.
+func All(add func(record []byte) error, read func(each func(record []byte) error) error) error {
+	return read(add)
+}
+
+// Fold writes a new file and renames it over the old one. What is appended after Fold has
+// begun comes after what write has written. After an error the old file is still in its
+// place, or the new one is and may be lost by a power failure.
+func (j *Journal) Fold(write Writing) error {
+	j.slow.Lock()
+	defer j.slow.Unlock()
+	if j.current() == nil {
+		return ErrClosed
+	}
+	return j.fold(write)
+}
+
+// tailMax is how many bytes Append may have to wait for while the tail is copied.
+const tailMax = 64 << 10
+
+// fold wants slow held, or nobody else to know of j.
+func (j *Journal) fold(write Writing) error {
+	j.mu.Lock()
+	j.folding, j.tail, j.failed = true, nil, nil
+	size := int64(0)
+	if j.file != nil {
+		size = j.file.size
+	}
+	j.mu.Unlock()
+	next, err := j.create(write, func(f func([]byte) error) error { return j.readTo(size, f) })
+	if err == nil {
+		err = j.replace(next)
+	}
+	j.mu.Lock()
+	old := next
+	if err == nil {
+		old, j.file, j.base, j.damaged = j.file, next, next.size, false
+	}
+	j.folding, j.tail, j.next = false, nil, nil
+	j.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
+	if err != nil {
+		os.Remove(j.path + newSuffix)
+		return err
+	}
+	return j.syncDir()
+}
+
+// create writes the new file beside the old one, and puts what is appended meanwhile into
+// it. It returns the file after an error, too, if there is one.
+func (j *Journal) create(write Writing, read func(func([]byte) error) error) (*file, error) {
+	j.step("open")
+	f, err := os.OpenFile(j.path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+	j.step("open done")
+	if err != nil {
+		return nil, err
+	}
+	next := &file{File: f}
+	w := bufio.NewWriterSize(writer{next, j.step}, 1<<16)
+	var b Batch
+	add := func(record []byte) error {
+		b.lines = b.lines[:0]
+		if err := b.Add(record); err != nil {
+			return err
+		}
+		_, err := w.Write(b.lines)
+		return err
+	}
+	err = add([]byte(header))
+	if err == nil {
+		err = write(add, read)
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	for err == nil && j.copyTail(next, &err) {
+	}
+	if err == nil {
+		j.step("fsync")
+		err = next.Sync()
+		j.step("fsync done")
+	}
+	return next, err
+}
+
+// copyTail writes what was appended meanwhile, and reports whether there may be more. When
+// little is left Append waits for that, and then writes into both files.
+func (j *Journal) copyTail(next *file, err *error) (more bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	tail := j.tail
+	j.tail = nil
+	if more = len(tail) > tailMax; more {
+		j.mu.Unlock()
+		defer j.mu.Lock()
+	}
+	if len(tail) > 0 {
+		*err = next.append(tail, j.step)
+	}
+	if !more && *err == nil {
+		j.next = next
+	}
+	return more
+}
+
+// writer counts what is written to a file.
+type writer struct {
+	f    *file
+	step func(string)
+}
+
+func (w writer) Write(b []byte) (int, error) {
+	if err := w.f.append(b, w.step); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// replace renames the new file over the old one, unless it lacks something.
+func (j *Journal) replace(next *file) error {
+	j.mu.Lock()
+	err := j.failed
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	// If appending to the new file fails from here on, Append says that nothing was
+	// appended, although it may be in the old one.
+	j.step("rename")
+	err = os.Rename(j.path+newSuffix, j.path)
+	j.step("rename done")
+	return err
+}
+
+// newSuffix is that of a file that is being written. One that is left over is written over.
+const newSuffix = ".new"
+
+func (j *Journal) syncDir() error {
+	dir, err := os.Open(filepath.Dir(j.path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	j.step("fsync")
+	err = dir.Sync()
+	j.step("fsync done")
+	return err
+}
+
+// Close gives the file up. It does not Sync.
+func (j *Journal) Close() error {
+	j.slow.Lock()
+	defer j.slow.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	f := j.file
+	j.file = nil
+	return f.Close()
+}
