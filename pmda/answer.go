@@ -128,12 +128,7 @@ func (s *Server) survive(t pdu.Type) {
 	if bad == nil {
 		return
 	}
-	what := fmt.Sprintf("%v: panic: %v", t, bad)
-	if what != s.panicked { // the same again at every fetch would fill the disk
-		s.panicked = what
-		what += "\n" + string(debug.Stack())
-	}
-	s.log.Print(what)
+	s.panicked(t.String(), bad)
 	if t == pdu.TypeFetch {
 		s.state |= s.raised
 	}
@@ -141,6 +136,19 @@ func (s *Server) survive(t pdu.Type) {
 		s.send(&pdu.Error{Code: pcp.ErrGeneric})
 	}
 }
+
+// panicked logs a panic. A metric that panics does so at every fetch: lines of one place
+// are limited, and each place has its stack logged once, up to maxStacks places.
+func (s *Server) panicked(where string, bad any) {
+	s.panics.Printf(where, "%s: panic: %v", where, bad)
+	if len(s.stacks) < maxStacks && !s.stacks[where] {
+		s.stacks[where] = true
+		s.log.Printf("%s", debug.Stack())
+	}
+}
+
+// maxStacks is how many stacks of panics are logged.
+const maxStacks = 100
 
 // answered reports whether pmcd waits for an answer to a PDU of this type.
 func answered(t pdu.Type) bool {

@@ -36,12 +36,25 @@ func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {
 		case s.excessive(m):
 			s.result.Fail(pcp.ErrTooBig)
 		default:
-			s.values.metric = m
-			m.Get.fetch(&s.values)
+			s.get(m)
 		}
 		s.result.End()
 	}
 	return s.result.Bytes()
+}
+
+// get has a metric give its values. If that panics, the metric has none.
+func (s *Server) get(m *metric) {
+	defer s.surviveGet(m)
+	s.values.metric = m
+	m.Get.fetch(&s.values)
+}
+
+func (s *Server) surviveGet(m *metric) {
+	if bad := recover(); bad != nil {
+		s.panicked("fetch of "+m.Name, bad)
+		s.result.Fail(pcp.ErrGeneric)
+	}
 }
 
 // A client can ask for the same metric thousands of times in one fetch of a few

@@ -9,15 +9,58 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
+// TestPanicInOneMetric costs its values and no others', also of what it had given before,
+// and also where InDom.Prepare panics for all metrics over the domain.
+func TestPanicInOneMetric(t *testing.T) {
+	z := newZoo()
+	z.fetch = func(v *pmda.Values) {
+		v.Set(0, pcp.Num(uint64(1)))
+		panic("an elephant")
+	}
+	z.agent.Metrics[itemBroken].Get = pmda.Value(func() (int64, error) { panic("a mouse") })
+	z.agent.Metrics[itemCage].Get = pmda.Per(z.cages, func(int32) (int32, bool) { panic("a hamster") })
+	c, j := visit(t, z)
+	z.do(t, func() { z.cages.Add("one", 1) })
+	ids := []pcp.PMID{zooID(itemCount), zooID(itemCustom), zooID(itemCount), zooID(itemBroken), zooID(itemCage), zooID(itemMood)}
+	const want = "-1=2 ; error -12345; -1=2 ; error -12345; error -12345; -1=0.5 "
+	for range 50 {
+		if got := show(t, z, c.Fetch(ids...)); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+	for _, line := range []string{"fetch of zoo.custom: panic: an elephant", "fetch of zoo.broken: panic: a mouse",
+		"fetch of zoo.cage: panic: a hamster"} {
+		if n := j.count(line); n < 1 || n > 25 {
+			t.Errorf("%d lines %q of 50 panics", n, line)
+		}
+	}
+	if n := j.count("[running]"); n != 3 || j.count("panic_test.go") == 0 {
+		t.Errorf("%d stacks, want one for each metric", n)
+	}
+
+	panics := true
+	z.beasts.Prepare = func([]*beast) {
+		if panics {
+			panic("a moth")
+		}
+	}
+	both := []pcp.PMID{zooID(itemLegs), zooID(itemWeight), zooID(itemCount)}
+	if got := show(t, z, c.Fetch(both...)); got != "error -12345; error -12345; -1=2 " {
+		t.Errorf("with Prepare that panics: %q", got)
+	}
+	z.do(t, func() { panics = false })
+	for i, s := range c.Fetch(both...) {
+		if s.Err != 0 {
+			t.Errorf("set %d after the panics: %v", i, s.Err)
+		}
+	}
+}
+
 // TestPanics in every kind of function: the request fails, the next is answered, and
 // the log says where.
 func TestPanics(t *testing.T) {
 	z := newZoo()
 	z.agent.Anonymous = true
-	z.fetch = func(v *pmda.Values) {
-		v.Set(0, pcp.Num(uint64(1)))
-		panic("an elephant")
-	}
 	gone := true
 	z.agent.Gone = func(*pmda.Client) {
 		if gone {
@@ -28,9 +71,16 @@ func TestPanics(t *testing.T) {
 	c, j := visit(t, z)
 
 	z.do(t, func() { z.server.LabelsChanged() })
+	panics := true
+	z.refresh = func(*pmda.Request) {
+		if panics {
+			panic("an elephant")
+		}
+	}
 	for range 3 {
 		exchange{what: "a fetch that panics", ask: &pdu.Fetch{PMIDs: []pcp.PMID{zooID(itemCustom)}}, code: pcp.ErrGeneric}.run(t, c)
 	}
+	z.do(t, func() { panics = false })
 	if j.count("an elephant") != 3 || j.count("zoo_test.go") == 0 || j.count("[running]") != 1 {
 		t.Errorf("want three lines and one stack that leads here:\n%s", j)
 	}

@@ -68,15 +68,16 @@ type Server struct {
 	now        time.Time
 	client     *Client
 	request    Request
-	complaints throttle.Log[int] // by user; -1 where it is not known
-	greeted    bool              // pmcd has been told who serves it
-	ready      bool              // the agent answers
-	warming    bool              // Warm was called
-	warmed     bool              // and has returned
+	complaints throttle.Log[int]    // by user; -1 where it is not known
+	panics     throttle.Log[string] // by where they were
+	stacks     map[string]bool      // where panics were whose stack is in the log
+	greeted    bool                 // pmcd has been told who serves it
+	ready      bool                 // the agent answers
+	warming    bool                 // Warm was called
+	warmed     bool                 // and has returned
 
 	stopOnce sync.Once
 	stopped  bool
-	panicked string // the last panic that was logged with its stack
 }
 
 // New checks the declaration of an agent and makes its server. The error lists all
@@ -96,6 +97,7 @@ func New(a *Agent, o Options) (*Server, error) {
 		clients: make(map[int32]*Client), ready: true}
 	s.queue = newQueue(s.serve)
 	s.complaints.Print = func(line string) { s.log.Print(line) }
+	s.panics.Print, s.stacks = s.complaints.Print, make(map[string]bool)
 	s.values.w, s.values.server = &s.result, s
 	for id, d := range t.indoms {
 		if err := s.openInDom(id, d); err != nil {

@@ -37,16 +37,16 @@ func (d *InDom[T]) wanted(s *Server) *list[T] {
 		d.cache.truncate(0)
 		d.resolve(s.profile)
 	}
-	first := state.fetch != d.state.fetch
+	if state.fetch != d.state.fetch {
+		d.touch(l, all, s.now)
+		if d.Prepare != nil {
+			d.state = wantedState{} // should it panic, no other metric shows what it has left
+			d.Prepare(l.data)
+		}
+	}
 	d.state = state
 	if all { // the cache was not made for this state
 		d.state.profile = 0
-	}
-	if first {
-		d.touch(l, all, s.now)
-		if d.Prepare != nil {
-			d.Prepare(l.data)
-		}
 	}
 	return l
 }
