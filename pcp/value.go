@@ -148,6 +148,33 @@ func (v Value) Uint64() (uint64, error) {
 	return uint64(f), nil
 }
 
+// As returns the value as a V. A number is converted as Value.Convert does; the errors are
+// the same.
+func As[V Scalar](v Value) (x V, err error) {
+	if v, err = v.Convert(TypeOf[V]()); err != nil {
+		return x, err
+	}
+	switch x := any(&x).(type) {
+	case *int32:
+		*x = int32(v.bits)
+	case *uint32:
+		*x = uint32(v.bits)
+	case *int64:
+		*x = int64(v.bits)
+	case *uint64:
+		*x = v.bits
+	case *float32:
+		*x = math.Float32frombits(uint32(v.bits))
+	case *float64:
+		*x = math.Float64frombits(v.bits)
+	case *string:
+		*x = string(v.data)
+	case *[]byte:
+		*x = v.data
+	}
+	return x, nil
+}
+
 // String prints the value: numbers in decimal, strings as they are, aggregates and
 // event arrays as their bytes in hexadecimal.
 func (v Value) String() string {

@@ -134,3 +134,33 @@ func TestConvert(t *testing.T) {
 		}
 	}
 }
+
+func TestAs(t *testing.T) {
+	if n, err := As[int32](Num(7.9)); n != 7 || err != nil {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := As[uint32](Num(int64(-1))); n != 0 || err != ErrSign {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := As[int64](Num(uint64(math.MaxUint64))); n != 0 || err != ErrTrunc {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := As[uint64](Num(float32(3))); n != 3 || err != nil {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := As[float32](Num(0.5)); n != 0.5 || err != nil {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := As[float64](Num(int32(-3))); n != -3 || err != nil {
+		t.Errorf("%v, %v", n, err)
+	}
+	if s, err := As[string](Str("x")); s != "x" || err != nil {
+		t.Errorf("%q, %v", s, err)
+	}
+	if s, err := As[string](Num(1.0)); s != "" || err != ErrConv {
+		t.Errorf("%q, %v", s, err)
+	}
+	if b, err := As[[]byte](RawBytes(TypeAggregate, []byte{1})); len(b) != 1 || err != nil {
+		t.Errorf("%v, %v", b, err)
+	}
+}

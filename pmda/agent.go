@@ -37,6 +37,7 @@ package pmda
 
 import (
 	"flag"
+	"fmt"
 
 	"github.com/pcp-rtime/rtime/pcp"
 )
@@ -121,8 +122,9 @@ type Metric struct {
 	Get Getter
 
 	// Store is called with each value that a client stores; nil refuses. The error
-	// goes to the client: a pcp.Error as it is, another one as ErrGeneric with a
-	// line in the log.
+	// goes to the client: a pcp.Error as it is, another one as ErrGeneric. Every store
+	// that is refused has a line in the log, with the metric, the client and the error.
+	// See StoreAs for a function that takes the value in Go's type.
 	Store func(*Store) error
 
 	OneLine string // help in one line, without a final stop
@@ -138,6 +140,19 @@ type Store struct {
 	Value  pcp.Value    // of the metric's type
 }
 
+// StoreAs makes a function for Metric.Store of one that takes the value as V. A value that
+// does not fit into V is refused with pcp.ErrBadStore; of the metric's own type every value
+// does.
+func StoreAs[V pcp.Scalar](f func(*Store, V) error) func(*Store) error {
+	return func(s *Store) error {
+		x, err := pcp.As[V](s.Value)
+		if err != nil {
+			return fmt.Errorf("%w: %w", pcp.ErrBadStore, err)
+		}
+		return f(s, x)
+	}
+}
+
 // Request tells Refresh what is about to be answered.
 type Request struct {
 	Client *Client
@@ -151,6 +166,7 @@ type Request struct {
 type Client struct {
 	Slot          int32
 	UID, GID, PID int
+	User          string // the name that a remote client has authenticated as, if any
 	Container     string // the container the client asks about, if any
 	Data          any    // the agent's own
 
@@ -158,5 +174,28 @@ type Client struct {
 	left  bool
 }
 
-// Known reports whether the user of the client is known.
+// Known reports whether the user of the client is known by its number.
 func (c *Client) Known() bool { return c != nil && c.UID >= 0 }
+
+// String says who the client is: "user 1000, process 4711", "user 1000 (anna), process
+// 4711", or "client 3, of whom pmcd knows no user".
+func (c *Client) String() string {
+	if c == nil {
+		return "no client"
+	}
+	who := fmt.Sprintf("client %d", c.Slot)
+	switch {
+	case c.Known() && c.User != "":
+		who = fmt.Sprintf("user %d (%s)", c.UID, c.User)
+	case c.Known():
+		who = fmt.Sprintf("user %d", c.UID)
+	case c.User != "":
+		who = fmt.Sprintf("user %q", c.User)
+	default:
+		return who + ", of whom pmcd knows no user"
+	}
+	if c.PID >= 0 {
+		who += fmt.Sprintf(", process %d", c.PID)
+	}
+	return who
+}

@@ -2,7 +2,6 @@ package pmda
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -50,7 +49,7 @@ func (s *Server) handle(b []byte) {
 	case pdu.TypeResult:
 		if err = s.in.store.Parse(b); err == nil {
 			s.begin(h.From, false)
-			s.done(s.store(), "store")
+			s.done(s.store())
 		}
 	default:
 		var p pdu.PDU
@@ -65,11 +64,7 @@ func (s *Server) handle(b []byte) {
 
 // trace writes a line for a PDU from pmcd.
 func (s *Server) trace(h pdu.Header) {
-	who := fmt.Sprintf("client %d", h.From)
-	if s.client.Known() {
-		who += fmt.Sprintf(" of user %d, process %d", s.client.UID, s.client.PID)
-	}
-	s.log.Printf("%v of %d bytes for %s", h.Type, h.Len, who)
+	s.log.Printf("%v of %d bytes for client %d (%v)", h.Type, h.Len, h.From, s.client)
 }
 
 // notYet answers a request while the agent is not ready. The name space has nothing
@@ -192,17 +187,18 @@ func (s *Server) protocol(err error) {
 
 // done answers with an error, or with code 0 where there is none. Only a store may
 // be answered so: pmcd dies of code 0 in answer to some other requests.
-func (s *Server) done(err error, what string) {
+func (s *Server) done(err error) {
 	if err == nil {
 		s.send(&pdu.Error{})
 		return
 	}
-	s.fail(err, what)
+	s.failCode(pdu.SafeCode(err)) // the log has it already
 }
 
 // fail answers with an error code that does pmcd no harm.
-func (s *Server) fail(err error, what string) {
-	code := s.code(err, what)
+func (s *Server) fail(err error, what string) { s.failCode(s.code(err, what)) }
+
+func (s *Server) failCode(code pcp.Error) {
 	if code == pcp.ErrPMDANotReady {
 		if s.agent.Anonymous {
 			// pmcd sends no notices now, so what is known of clients grows old.
@@ -264,11 +260,12 @@ func (s *Server) attr(p *pdu.Attr, from int32) {
 		c = s.newClient(from)
 	}
 	c.attrs |= bit
-	if p.Attr == pcp.AttrContainer {
-		c.Container = p.Value
-	}
 	n := number(p.Value)
 	switch p.Attr {
+	case pcp.AttrContainer:
+		c.Container = p.Value
+	case pcp.AttrUserName:
+		c.User = p.Value
 	case pcp.AttrUserID:
 		c.UID = n
 	case pcp.AttrGroupID:

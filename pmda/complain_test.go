@@ -14,13 +14,13 @@ func TestComplaints(t *testing.T) {
 	refused := func(slot, uid int32, times int) int {
 		c.Client(slot, int(uid), int(uid), 1)
 		c.Slot = slot
-		before := j.count("store: ")
+		before := j.count(" may not store ")
 		for range times {
 			if err := c.Store("zoo.mood", "", pcp.Num(float32(1))); err == nil {
 				t.Fatal("a store that fails is no error")
 			}
 		}
-		return j.count("store: ") - before
+		return j.count(" may not store ") - before
 	}
 	// One more comes with each second that the test takes.
 	if n := refused(1, 1001, 500); n < throttle.Burst || n > 250 {

@@ -1,7 +1,6 @@
 package pmda
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -127,17 +126,12 @@ func (s *Server) labelsOf(p *pdu.LabelReq) pcp.Labels {
 
 // store carries out a store: value by value, up to the first that is refused.
 func (s *Server) store() error {
-	if s.client == nil {
-		return pcp.ErrPermission
-	}
 	for i := range s.in.store.Sets {
 		set := &s.in.store.Sets[i]
 		m := s.table.metrics[set.PMID]
 		if m == nil {
+			s.complain("%v may not store into metric %v: %v", s.client, set.PMID, pcp.ErrPMID)
 			return pcp.ErrPMID
-		}
-		if m.Store == nil {
-			return pcp.ErrPermission
 		}
 		for _, v := range set.Values {
 			if err := s.storeOne(m, v); err != nil {
@@ -148,20 +142,35 @@ func (s *Server) store() error {
 	return nil
 }
 
+// storeOne stores a value, or logs why not.
 func (s *Server) storeOne(m *metric, v pdu.InstValue) error {
-	value, err := v.As(m.desc.Type)
-	if err != nil {
-		return errors.Join(pcp.ErrBadStore, err)
+	inst := pcp.Instance{ID: pcp.InstNull}
+	where := m.Name
+	refuse := func(err error) error {
+		s.complain("%v may not store %v into %s: %v", s.client, v.Value, where, err)
+		return err
 	}
-	st := &Store{Client: s.client, Name: m.Name, Inst: pcp.Instance{ID: pcp.InstNull}, Value: value}
 	if m.indom != nil {
 		name, ok := m.indom.nameOf(v.Inst)
+		inst = pcp.Instance{ID: v.Inst, Name: name}
+		where = fmt.Sprintf("%s[%q]", m.Name, name)
 		if !ok {
-			return pcp.ErrInst
+			where = fmt.Sprintf("%s, instance %d", m.Name, v.Inst)
+			return refuse(pcp.ErrInst)
 		}
-		st.Inst = pcp.Instance{ID: v.Inst, Name: name}
 	}
-	return m.Store(st)
+	if m.Store == nil {
+		return refuse(pcp.ErrPermission)
+	}
+	value, err := v.As(m.desc.Type)
+	if err != nil {
+		return refuse(fmt.Errorf("%w: %w", pcp.ErrBadStore, err))
+	}
+	v.Value = value
+	if err := m.Store(&Store{Client: s.client, Name: m.Name, Inst: inst, Value: value}); err != nil {
+		return refuse(err)
+	}
+	return nil
 }
 
 // namesToIDs answers a NAMES that asks for identifiers.

@@ -276,7 +276,7 @@ func TestProgramTraces(t *testing.T) {
 		if pdu := strings.Contains(log, "recv 0000"); pdu != x.pdu {
 			t.Errorf("%q: PDUs in the log: %v, want %v", x.args, pdu, x.pdu)
 		}
-		if lines := strings.Contains(log, "FETCH of 32 bytes for client 3 of user 1000, process 77\n"); lines != x.lines {
+		if lines := strings.Contains(log, "FETCH of 32 bytes for client 3 (user 1000, process 77)\n"); lines != x.lines {
 			t.Errorf("%q: requests in the log: %v, want %v\n%s", x.args, lines, x.lines, log)
 		}
 		if n := strings.Count(log, "-D: there is nothing to trace that is called"); n != x.unknown {

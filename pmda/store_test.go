@@ -1,6 +1,7 @@
 package pmda_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -50,8 +51,74 @@ func TestStore(t *testing.T) {
 			t.Errorf("%s: stored %q, want %q", x.what, got, x.got)
 		}
 	}
-	if j.count("store: the keeper is ill") != 1 {
-		t.Errorf("the log does not name the store that failed:\n%s", j)
+	for _, line := range []string{
+		"client 0, of whom pmcd knows no user may not store 1 into zoo.mood: the keeper is ill",
+		`may not store 2.5 into zoo.beast.weight["leo"]: Bad input to pmstore: Impossible value or scale conversion`,
+		"may not store 1 into zoo.beast.legs, instance 99: Unknown or illegal instance identifier",
+		"may not store 1 into zoo.broken: No permission to perform requested operation",
+		"may not store into metric 444.3.999: Unknown or illegal metric identifier",
+	} {
+		if j.count(line+"\n") != 1 {
+			t.Errorf("the log has no line %q:\n%s", line, j)
+		}
+	}
+}
+
+// TestRefusedStoreNames the user.
+func TestRefusedStoreNames(t *testing.T) {
+	z := newZoo()
+	c, j := visit(t, z)
+	c.Client(3, 1000, 100, 77)
+	name := &pdu.Attr{Attr: pcp.AttrUserName, Value: "anna"}
+	for _, x := range []struct {
+		name bool
+		slot int32
+		line string
+	}{
+		{false, 3, "user 1000, process 77 may not store 1 into zoo.broken: "},
+		{true, 3, "user 1000 (anna), process 77 may not store 1 into zoo.broken: "},
+		{true, 4, `user "anna" may not store 1 into zoo.broken: `},
+	} {
+		if c.Slot = x.slot; x.name {
+			c.Send(name)
+		}
+		exchange{what: x.line, ask: storeOf(itemBroken, pcp.InstNull, pcp.Num(int64(1))), code: pcp.ErrPermission}.run(t, c)
+		if j.count(x.line) != 1 {
+			t.Errorf("no line %q:\n%s", x.line, j)
+		}
+	}
+}
+
+// TestStoreAs hands over the value in Go's type.
+func TestStoreAs(t *testing.T) {
+	z := newZoo()
+	var got []any
+	z.agent.Metrics[itemLegs].Store = pmda.StoreAs(func(s *pmda.Store, n int32) error { got = append(got, n); return nil })
+	z.agent.Metrics[itemWeight].Store = pmda.StoreAs(func(s *pmda.Store, n uint64) error { got = append(got, n); return nil })
+	z.agent.Metrics[itemKind].Store = pmda.StoreAs(func(s *pmda.Store, text string) error { got = append(got, s.Inst.Name+text); return nil })
+	z.agent.Metrics[itemCount].Store = pmda.StoreAs(func(*pmda.Store, int32) error { return pcp.ErrPermission })
+	c, j := visit(t, z)
+	for _, x := range []struct {
+		name, inst string
+		v          pcp.Value
+		want       error
+	}{
+		{"zoo.beast.legs", "leo", pcp.Num(int32(-3)), nil},
+		{"zoo.beast.weight", "leo", pcp.Num(2.5), nil},
+		{"zoo.beast.weight", "leo", pcp.Num(-2.5), pcp.ErrBadStore},
+		{"zoo.beast.kind", "leo", pcp.Str("cat"), nil},
+		{"zoo.count", "", pcp.Num(uint32(1 << 31)), pcp.ErrBadStore},
+		{"zoo.count", "", pcp.Num(uint32(1)), pcp.ErrPermission},
+	} {
+		if err := c.Store(x.name, x.inst, x.v); !errors.Is(err, x.want) && err != x.want {
+			t.Errorf("%s %v: %v, want %v", x.name, x.v, err, x.want)
+		}
+	}
+	if s := fmt.Sprint(got); s != "[-3 2 leocat]" {
+		t.Errorf("stored %s", s)
+	}
+	if j.count("Negative value in conversion to unsigned") != 1 {
+		t.Errorf("the log does not say why:\n%s", j)
 	}
 }
 
