@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -60,7 +61,7 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 	for _, s := range settings() {
 		rows = append(rows, pmda.Metric{Name: "rtime.lan.control." + s.name, Cluster: clusterControl, Item: s.item,
 			Sem: pcp.SemDiscrete, Units: s.units, OneLine: s.oneline,
-			Help: fmt.Sprintf("%s\nFrom %v to %v.%s", s.help, s.least, s.most, mayStore),
+			Help: strings.TrimSpace(fmt.Sprintf("%s\nFrom %v to %v.%s", s.help, s.least, s.most, mayStore)),
 			Get: pmda.Value(func() (float64, error) {
 				now := a.prober.Settings()
 				return s.get(&now), nil

@@ -101,9 +101,9 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		OneLine: "latest response time, unrounded",
 		Help: "From the moment the request left to the moment the reply arrived, as the kernel\n" +
 			"stamped them where it does (see rtime.lan.stamps), with a resolution of a\n" +
-			"nanosecond. There is no value while the host does not answer, and for a reply\n" +
-			"that the kernel failed to stamp: as the machine starts to, or while its clock is\n" +
-			"set.",
+			"nanosecond. There is no value while the host does not answer. There is none for\n" +
+			"a reply that the kernel failed to stamp, as it may when the agent has just\n" +
+			"started, or while the machine's clock is being set.",
 	}, {
 		Name: "rtime.lan.up", Cluster: clusterHost, Item: 9, Sem: pcp.SemInstant,
 		Get: pmda.Per(a.hosts, func(h *host) (uint32, bool) {
@@ -134,7 +134,7 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 			return s.Addr.String(), s.Addr.IsValid()
 		}),
 		OneLine: "address that is probed",
-		Help: "What the host's name stands for at present. There is no value while the name\n" +
+		Help: "What the host's name stands for now. There is no value while the name\n" +
 			"cannot be resolved, or stands for an address that may not be probed.",
 	}, {
 		Name: "rtime.lan.ttl", Cluster: clusterHost, Item: 12, Sem: pcp.SemInstant,
