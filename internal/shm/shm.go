@@ -25,12 +25,17 @@ var (
 	ErrLinks      = errors.New("has other names, too")
 	ErrSmall      = errors.New("shorter than allowed")
 	ErrLarge      = errors.New("larger than allowed")
+	ErrHoles      = errors.New("has holes: its writer must allocate all of it, see fallocate(2)")
 )
 
 // Options say what Open takes. Sizes are in bytes.
 type Options struct {
 	Min, Max int64 // of the file's size; Min 0 stands for 1, Max must be given
 	Write    bool  // map for writing, too
+
+	// Solid refuses a file that has less storage than its size. A load from a hole in a
+	// file on tmpfs allocates memory, which the kernel charges to the reader.
+	Solid bool
 }
 
 // Map is a file mapped into memory. Its methods belong to one goroutine at a time. What
@@ -47,12 +52,16 @@ type Map struct {
 
 // Stat is what the file system says of an open file.
 type Stat struct {
-	UID   uint32
-	Size  int64 // bytes
-	Links uint64
-	Dev   uint64
-	Ino   uint64
+	UID    uint32
+	Size   int64 // bytes
+	Stored int64 // bytes of storage that the file has, without its holes
+	Links  uint64
+	Dev    uint64
+	Ino    uint64
 }
+
+// storedUnit is the unit of st_blocks, see stat(2).
+const storedUnit = 512
 
 // Open opens a file and maps all of it. It follows no symbolic link at the end of the
 // path and never waits, whatever is found there. The error is an *fs.PathError.
@@ -90,16 +99,40 @@ func (m *Map) check() error {
 	case st.Nlink > 1:
 		return m.fail("open", ErrLinks)
 	}
-	return m.mapTo(st.Size)
+	return m.mapTo(statOf(&st))
 }
 
-// mapTo maps the first size bytes.
-func (m *Map) mapTo(size int64) error {
+func statOf(st *unix.Stat_t) Stat {
+	return Stat{UID: st.Uid, Size: st.Size, Stored: st.Blocks * storedUnit, Links: uint64(st.Nlink), Dev: uint64(st.Dev), Ino: st.Ino}
+}
+
+// Solid returns an error that wraps ErrHoles where a file that has to be solid is not.
+func (m *Map) Solid() error {
+	st, err := m.Stat()
+	if err != nil {
+		return err
+	}
+	return m.solid(st)
+}
+
+func (m *Map) solid(st Stat) error {
+	if m.opts.Solid && st.Stored < st.Size {
+		return m.fail("map", fmt.Errorf("%w: %d bytes, of which %d are stored", ErrHoles, st.Size, st.Stored))
+	}
+	return nil
+}
+
+// mapTo maps as many bytes as the file has.
+func (m *Map) mapTo(st Stat) error {
+	size := st.Size
 	switch {
 	case size < max(m.opts.Min, 1):
 		return m.fail("map", fmt.Errorf("%w: %d bytes, at least %d", ErrSmall, size, max(m.opts.Min, 1)))
 	case size > m.opts.Max || uint64(size) > uint64(^uint(0)>>1):
 		return m.fail("map", fmt.Errorf("%w: %d bytes, at most %d", ErrLarge, size, m.opts.Max))
+	}
+	if err := m.solid(st); err != nil {
+		return err
 	}
 	prot := unix.PROT_READ
 	if m.opts.Write {
@@ -131,7 +164,7 @@ func (m *Map) Grow() error {
 	if uint64(st.Size) <= m.size {
 		return nil
 	}
-	return m.mapTo(st.Size)
+	return m.mapTo(st)
 }
 
 // Len returns how many bytes are mapped.
@@ -143,7 +176,7 @@ func (m *Map) Stat() (Stat, error) {
 	if err := unix.Fstat(m.fd, &st); err != nil {
 		return Stat{}, m.fail("stat", err)
 	}
-	return Stat{UID: st.Uid, Size: st.Size, Links: uint64(st.Nlink), Dev: uint64(st.Dev), Ino: st.Ino}, nil
+	return statOf(&st), nil
 }
 
 // Locked reports whether a process holds a write lock (fcntl(2), F_SETLK) on one byte

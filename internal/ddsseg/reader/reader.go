@@ -52,7 +52,8 @@ type Reader struct {
 	info     Info
 	head     header
 	contexts []Context
-	fixed    int // values of all fixed contexts
+	fixed    int    // values of all fixed contexts
+	texts    uint64 // bytes of help and labels that were copied, of what is there
 
 	slots   []slotSeen
 	blocks  [layout.SlotBlocks]uint64 // offsets, once known
@@ -72,7 +73,7 @@ func (h *header) u64(off int) uint64 { return binary.NativeEndian.Uint64(h[off:]
 // Open opens and checks the segment at path. It takes what has been published
 // only, and what belongs to the user that it names.
 func Open(path string, l Limits) (*Reader, error) {
-	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Write: true})
+	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Write: true, Solid: true})
 	if err != nil {
 		return nil, err
 	}

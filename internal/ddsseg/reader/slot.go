@@ -12,7 +12,8 @@ import (
 // slotSeen is what a reader has seen of a slot.
 type slotSeen struct {
 	seq    uint32
-	active bool // and told of as such
+	active bool   // and told of as such
+	texts  uint16 // bytes of help and labels, which count while it is active
 }
 
 // Volatile is told of changes of volatile contexts.
@@ -64,6 +65,7 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	for _, i := range r.todo {
 		if r.slots[i].active {
 			r.slots[i].active = false
+			r.texts -= uint64(r.slots[i].texts)
 			v.Gone(i)
 		}
 	}
@@ -153,11 +155,17 @@ func (r *Reader) came(v Volatile, i uint32) {
 		if before&1 != 0 {
 			continue
 		}
+		others := r.texts
 		c, active, err := r.slot(off, before)
+		own := r.texts - others
 		if after, _ := r.m.Load32(off + layout.SlotSeq); after != before {
+			r.texts = others
 			continue
 		}
-		r.slots[i] = slotSeen{before, active}
+		if err != nil {
+			r.texts, own = others, 0
+		}
+		r.slots[i] = slotSeen{before, active, uint16(own)}
 		if active {
 			v.Came(i, c, err)
 		}
@@ -197,4 +205,11 @@ func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err erro
 
 // Rewind has the next Scan tell of all volatile contexts anew, as if none had been told
 // of.
-func (r *Reader) Rewind() { r.slots, r.scanned = nil, false }
+func (r *Reader) Rewind() {
+	for _, s := range r.slots {
+		if s.active {
+			r.texts -= uint64(s.texts)
+		}
+	}
+	r.slots, r.scanned = nil, false
+}

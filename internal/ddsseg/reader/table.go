@@ -155,10 +155,18 @@ func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, er
 	if n > uint32(limit) {
 		return "", fmt.Errorf("%w: %s of %d bytes, at most %d", ErrLimit, what, n, limit)
 	}
-	b := make([]byte, n)
-	if off < layout.HeaderLen || !r.m.CopyWords(b, off) {
+	if off < layout.HeaderLen || !r.m.Has(off, uint64(n)) {
 		return "", bad("%s at offset %d", what, off)
 	}
+	// Each text has bytes of its own in the file, so all together are no longer than that.
+	if r.texts+uint64(n) > r.m.Len() {
+		return "", bad("more text than the %d bytes of the file hold: texts overlap", r.m.Len())
+	}
+	b := make([]byte, n)
+	if !r.m.CopyWords(b, off) {
+		return "", bad("%s at offset %d", what, off)
+	}
+	r.texts += uint64(n)
 	return string(b), nil
 }
 

@@ -17,7 +17,7 @@ func (r *Reader) State() (state uint32, err error) {
 }
 
 // Whole returns an error that wraps shm.ErrFault where the file is shorter than what is
-// mapped, or than its header says. What is left of a page reads as zeros, without any
+// mapped, or than its header says, and one that wraps shm.ErrHoles where it got holes. What is left of a page reads as zeros, without any
 // fault, when a file is cut off within it; only the file's size tells.
 func (r *Reader) Whole() error {
 	var used uint64
@@ -31,7 +31,7 @@ func (r *Reader) Whole() error {
 	if used = max(used, r.m.Len()); uint64(st.Size) < used {
 		return fmt.Errorf("%w: %d bytes are left of %d", shm.ErrFault, st.Size, used)
 	}
-	return nil
+	return r.m.Solid()
 }
 
 // Stamp returns the time stamp of the supplier's last update, in the machine's byte

@@ -302,8 +302,19 @@ func (s *Segment) End() {
 	s.Die()
 }
 
-// Truncate cuts the file off under all mappings. B must not be touched any more.
-func (s *Segment) Truncate(size int64) { s.check(s.file.Truncate(size)) }
+// Truncate cuts the file off under all mappings. B must not be touched any more. Where the
+// file becomes longer it gets storage for that, as a supplier's does.
+func (s *Segment) Truncate(size int64) {
+	s.check(s.file.Truncate(size))
+	if size > 0 {
+		s.check(unix.Fallocate(int(s.file.Fd()), 0, 0, size))
+	}
+}
+
+// Punch takes the storage of n bytes at off away, so that there is a hole in the file.
+func (s *Segment) Punch(off, n int64) {
+	s.check(unix.Fallocate(int(s.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n))
+}
 
 // ContextOff returns the offset of a context's record.
 func (s *Segment) ContextOff(i int) uint64 {
