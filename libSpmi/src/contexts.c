@@ -114,27 +114,39 @@ static void give_back(struct supplier *s, struct cx *c)
 }
 
 /*
- * The parent is this supplier's own, or DDS, or claimed by another. A context below an
- * own parent needs no claim; a vendor's context is nobody's own.
+ * The parent is DDS, or a context of this supplier, or claimed by another. While there is no
+ * directory nobody can be asked who is another; that is done when there is one.
  */
+int context_parent(struct supplier *s, const char *path, size_t len)
+{
+	size_t plen = parent_len(path, len);
+	struct place *p = &s->place;
+	char parent[SI_MAXLNAME] = "";
+	bool taken = p->claims.fd < 0;
+	int err;
+
+	memcpy(parent, path, plen);
+	if (parent_len(parent, plen) == 0 || context_find(s, parent, plen))
+		return 0;
+	if (shared_path(parent, plen))
+		taken = false;
+	else if (!taken && (err = claims_taken(p, parent, &taken)))
+		return err;
+	return taken ? 0 : spmi_fail(SiInvalidCx, "context %s: its parent does not exist", path);
+}
+
+/* A context below an own parent needs no claim; a vendor's context is nobody's own. */
 static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 {
 	size_t plen = parent_len(c->path, len);
-	const struct cx *own = context_find(s, c->path, plen);
-	char parent[SI_MAXLNAME] = "";
+	bool own = context_find(s, c->path, plen) && !shared_path(c->path, plen);
 	const char *path = c->path;
-	bool taken = false;
 	int err;
 
-	memcpy(parent, c->path, plen);
-	if (own && (err = context_clashes(s, c, len, asn)))
+	if ((err = context_clashes(s, c, len, asn)) || (err = context_parent(s, c->path, len)))
 		return err;
-	if (!own && !shared_path(parent, plen) && (err = claims_taken(&s->place, parent, &taken)))
-		return err;
-	if (!own && !taken && parent_len(parent, plen) > 0)
-		return spmi_fail(SiInvalidCx, "context %s: its parent does not exist", c->path);
-	c->claimed = !(own && !shared_path(parent, plen)) && !shared_path(c->path, len);
-	return c->claimed ? claims_take(&s->place, &path, 1) : 0;
+	c->claimed = !own && !shared_path(c->path, len);
+	return c->claimed && s->place.claims.fd >= 0 ? claims_take(&s->place, &path, 1) : 0;
 }
 
 /*

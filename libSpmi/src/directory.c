@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-int open_directory(struct held *h)
+static int open_directory(struct held *h)
 {
 	const char *path = file_dir("RTIME_DDS_DIR", "/run/rtime/dds");
 	char what[200];
@@ -17,4 +17,24 @@ int open_directory(struct held *h)
 		return 0;
 	snprintf(what, sizeof(what), "segment directory %s", path);
 	return spmi_fail_errno(what, err);
+}
+
+/* Opens the directory and the user's claims in it, or neither. */
+int places_open(struct place *p)
+{
+	int err = open_directory(&p->dir);
+
+	if (!err)
+		err = claims_open(p);
+	if (err)
+		places_close(p);
+	return err;
+}
+
+void places_close(struct place *p)
+{
+	let_go(&p->file); /* before the claims, which others wait for */
+	let_go(&p->claims);
+	let_go(&p->dir);
+	p->name[0] = 0;
 }

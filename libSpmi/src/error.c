@@ -1,5 +1,6 @@
 /* SpmiErrno and SpmiErrmsg. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,8 +12,23 @@
 EXPORT char SpmiErrmsg[256];
 EXPORT int SpmiErrno;
 
+/* The thread that publishes late, or 0: what it meets is none of the program's errors. */
+static uintptr_t silent;
+
+void spmi_set_silent(bool on)
+{
+	__atomic_store_n(&silent, on ? (uintptr_t)pthread_self() : 0, __ATOMIC_RELAXED);
+}
+
+static bool is_silent(void)
+{
+	return __atomic_load_n(&silent, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
+}
+
 void spmi_ok(void)
 {
+	if (is_silent())
+		return;
 	SpmiErrno = SiSuccess;
 	SpmiErrmsg[0] = 0;
 }
@@ -21,6 +37,8 @@ int spmi_fail(int code, const char *format, ...)
 {
 	va_list args;
 
+	if (is_silent())
+		return code;
 	va_start(args, format);
 	vsnprintf(SpmiErrmsg, sizeof(SpmiErrmsg), format, args);
 	va_end(args);
@@ -60,8 +78,7 @@ int spmi_error_code(int err)
 	case ENOMEM:
 	case EFBIG:
 	case EAGAIN: return SiCallocFailed;
-	case ENOENT:
-	case ENOTDIR: return SiNoShmPtr;
+	case ENOENT: return SiNoShmPtr;
 	}
 	return SiShmemFailed;
 }

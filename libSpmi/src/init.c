@@ -10,18 +10,10 @@
 
 struct state spmi_state;
 
-static int initialize(void)
+static void initialize(void)
 {
-	struct held dir;
-
-	if (spmi_state.initialized)
-		return 0;
-	if (open_directory(&dir))
-		return SpmiErrno;
-	let_go(&dir);
 	spmi_state.initialized = true;
 	spmi_state.pid = getpid();
-	return 0;
 }
 
 EXPORT int SpmiInit(int TimeOut)
@@ -34,7 +26,7 @@ EXPORT int SpmiInit(int TimeOut)
 	if (TimeOut != 0 && (TimeOut < 15 || TimeOut > 600))
 		err = spmi_fail(SiBadArgument, "timeout %d: want 0 or 15 to 600 seconds", TimeOut);
 	else
-		err = initialize();
+		initialize();
 	spmi_leave(&st);
 	return err;
 }
@@ -43,13 +35,6 @@ static void supplier_reset(struct supplier *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->place.dir.fd = s->place.claims.fd = s->place.file.fd = -1;
-}
-
-static void close_all(struct supplier *s)
-{
-	let_go(&s->place.file); /* before the claims, which others wait for */
-	let_go(&s->place.claims);
-	let_go(&s->place.dir);
 }
 
 /* For threads that still look at the control area, in what is private memory now. */
@@ -65,7 +50,7 @@ static void supplier_end(struct supplier *s)
 	SpmiShare *share = s->share;
 
 	segment_withdraw(&s->segment, &s->place);
-	close_all(s);
+	places_close(&s->place);
 	segment_detach(&s->segment);
 	if (share)
 		leave_behind(share, area);
@@ -73,21 +58,30 @@ static void supplier_end(struct supplier *s)
 	supplier_reset(s);
 }
 
+/* The directory is not there yet: the machine is starting, or the agent not installed. */
+static bool too_early(int err)
+{
+	return err == SiNoShmPtr;
+}
+
 static int build(struct supplier *s, const struct request *r)
 {
 	uint32_t i;
-	int err;
+	int err, early;
 
-	if ((err = table_init(&s->table, &s->arena, random_u64())) ||
-	    (err = open_directory(&s->place.dir)) ||
-	    (err = tables_check(s, r)) ||
-	    (err = claims_open(&s->place)) ||
-	    (err = tables_parents(s)) ||
-	    (err = tables_claim(s)) ||
-	    (err = segment_create(&s->segment, &s->place)) ||
-	    (err = image_write(s, r)) ||
-	    (err = segment_publish(&s->segment, &s->place)))
+	if ((err = table_init(&s->table, &s->arena, random_u64())) || (err = tables_check(s, r)))
 		return err;
+	early = places_open(&s->place);
+	if (early && !too_early(early))
+		return early;
+	if ((err = tables_parents(s)) ||
+	    (err = early ? 0 : tables_claim(s)) ||
+	    (err = early ? segment_own(&s->segment) : segment_create(&s->segment, &s->place)) ||
+	    (err = image_write(s, r)) ||
+	    (err = early ? 0 : segment_publish(&s->segment, &s->place)))
+		return err;
+	s->published = !early;
+	spmi_ok();
 	for (i = 0; i < s->fixed + s->inst; i++)
 		s->records[i].source = NULL;
 	return 0;
@@ -100,8 +94,9 @@ static int register_supplier(const struct request *r, int fixed_count, int inst_
 
 	if (spmi_state.registered)
 		return spmi_fail(SiDuplicate, "this program is a supplier already");
-	if ((err = request_check(r, fixed_count, inst_count)) || (err = initialize()))
+	if ((err = request_check(r, fixed_count, inst_count)))
 		return err;
+	initialize();
 	supplier_reset(s);
 	err = build(s, r);
 	if (err)
@@ -122,6 +117,7 @@ static SpmiShare *dds_init(struct request *r, int fixed_count, int inst_count)
 	r->inst_count = (uint32_t)inst_count;
 	if (!register_supplier(r, fixed_count, inst_count))
 		share = spmi_state.supplier.share;
+	publish_begin();
 	spmi_leave(&st);
 	return share;
 }
@@ -182,6 +178,7 @@ EXPORT char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno
 		spmi_fail(SiBadArgument, "description is longer than %d bytes", SI_MAXLNAME - 1);
 	else
 		area = add(Ix, Path, Descr, Asnno);
+	publish_begin();
 	spmi_leave(&st);
 	return area;
 }
@@ -199,6 +196,7 @@ EXPORT int SpmiDdsDelCx(char *Area)
 		err = spmi_fail(SiBadArgument, "no data area");
 	else
 		err = context_del(&spmi_state.supplier, Area);
+	publish_begin();
 	spmi_leave(&st);
 	return err;
 }
@@ -236,10 +234,11 @@ EXPORT void SpmiExit(void)
 void state_after_fork(void)
 {
 	if (spmi_state.registered) {
-		close_all(&spmi_state.supplier);
+		places_close(&spmi_state.supplier.place);
 		arena_free(&spmi_state.supplier.arena);
 	}
 	supplier_reset(&spmi_state.supplier);
+	publish_forget();
 	segment_disown();
 	spmi_state.registered = spmi_state.initialized = false;
 	spmi_state.pid = 0;
@@ -255,9 +254,10 @@ __attribute__((destructor)) static void at_end(void)
 
 	if (!own())
 		return;
+	publish_wait();
 	if (spmi_state.registered) {
 		segment_withdraw(&s->segment, &s->place);
-		close_all(s);
+		places_close(&s->place);
 		spmi_state.registered = false;
 	}
 	segment_trim();

@@ -23,6 +23,7 @@ int spmi_fail(int code, const char *format, ...) __attribute__((format(printf, 2
 int spmi_fail_errno(const char *what, int err);
 void spmi_ok(void);
 int spmi_error_code(int err);
+void spmi_set_silent(bool on);
 
 /*
  * lock.c: one lock for the library. spmi_enter returns 0 or, with the error set,
@@ -34,8 +35,10 @@ struct entry_state {
 	int cancel;
 };
 int spmi_enter(struct entry_state *st);
+bool spmi_enter_late(struct entry_state *st);
 void spmi_leave(struct entry_state *st);
 bool spmi_enter_to_exit(struct entry_state *st);
+bool spmi_enter_update(struct entry_state *st);
 void spmi_leave_unlocked(struct entry_state *st);
 
 /* arena.c: memory that is zeroed, never moves, and is given back all at once. */
@@ -87,7 +90,8 @@ struct place {
 	uid_t uid;      /* whose claims these are; the process may become another user */
 	char name[96]; /* of the segment within the directory */
 };
-int open_directory(struct held *h);
+int places_open(struct place *p);
+void places_close(struct place *p);
 
 /* claims.c: a path belongs to one living supplier. */
 int claims_open(struct place *p);
@@ -108,13 +112,19 @@ struct segment {
 	struct region data;  /* where the next volatile data areas go */
 	struct region slots; /* the newest block of slots */
 	uint32_t blocks;     /* of slots, so far */
+	uint64_t guard;      /* a page that nothing can be stored in; 0: there is none */
+	bool own;            /* it is memory of this process's alone, without a file */
 };
 int segment_create(struct segment *s, struct place *p);
+int segment_own(struct segment *s);
+int segment_to_file(struct segment *s, struct place *p);
+bool segment_is_own(void);
 int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t to);
 int segment_extend(struct segment *s, struct place *p, uint64_t end);
 void segment_guard(struct segment *s);
 int segment_publish(struct segment *s, struct place *p);
 void segment_withdraw(const struct segment *s, const struct place *p);
+void segment_remove(const struct place *p);
 void segment_detach(struct segment *s);
 void segment_trim(void);
 void segment_disown(void);
@@ -122,6 +132,7 @@ char *segment_range(uint64_t *end);
 uint64_t page_size(void);
 int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off);
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot);
+struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n);
 
 /* supplier.c: all that the process knows of itself as a supplier. */
 struct cx { /* a context that exists or, if volatile, has existed */
@@ -164,6 +175,7 @@ struct supplier {
 	uint32_t area_len;
 	uint64_t area_off, contexts_off, stats_off;
 	SpmiShare *share;
+	bool published;
 };
 
 /* A call of SpmiDdsInit. */
@@ -206,5 +218,11 @@ int context_del(struct supplier *s, char *area);
 int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn);
 int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t asn);
 struct cx *context_find(const struct supplier *s, const char *path, size_t len);
+int context_parent(struct supplier *s, const char *path, size_t len);
+
+/* publish.c: what could not be published at once. */
+void publish_begin(void);
+void publish_wait(void);
+void publish_forget(void);
 
 #endif

@@ -104,6 +104,18 @@ static void install(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
+/* For the thread that publishes late, which can come again and has no error to tell. */
+bool spmi_enter_late(struct entry_state *st)
+{
+	begin(st);
+	if (try_lock()) {
+		spmi_set_silent(true);
+		return true;
+	}
+	end(st);
+	return false;
+}
+
 int spmi_enter(struct entry_state *st)
 {
 	begin(st);
@@ -121,8 +133,16 @@ int spmi_enter(struct entry_state *st)
 
 void spmi_leave(struct entry_state *st)
 {
+	spmi_set_silent(false);
 	unlock();
 	end(st);
+}
+
+/* Where it does not get the lock, its own thread has it: nobody is in the way then either. */
+bool spmi_enter_update(struct entry_state *st)
+{
+	begin(st);
+	return lock();
 }
 
 /* Reports whether it got the lock; where not, only what needs none may be done. */

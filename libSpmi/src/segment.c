@@ -20,6 +20,7 @@ static char *range;
 static uint64_t range_len;
 static uint64_t range_used; /* so far the program may have pointers into it */
 static uint64_t range_end;  /* so far its latest segment goes, or went */
+static bool range_own;      /* that has no file yet */
 
 uint64_t page_size(void)
 {
@@ -31,22 +32,25 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-static char *map_at(char *at, uint64_t len, int fd)
+/* Maps a file, or memory without one where fd is -1. */
+static char *map_at(char *at, uint64_t len, int fd, uint64_t off)
 {
-	return mmap(at, (size_t)len, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
+	int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+
+	return mmap(at, (size_t)len, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd,
+		    (off_t)off);
 }
 
 /* Processes with a limit on address space or locked memory get a smaller range. */
-static int map_file(struct segment *s, int fd)
+static int map_segment(struct segment *s, int fd)
 {
 	uint64_t len = sizeof(void *) == 8 ? 1024ull * MIB : 64ull * MIB;
 	char *p = MAP_FAILED;
 
 	if (range)
-		p = map_at(range, len = range_len, fd);
+		p = map_at(range, len = range_len, fd, 0);
 	else
-		for (; len >= MIB && (p = map_at(NULL, len, fd)) == MAP_FAILED; len /= 4)
+		for (; len >= MIB && (p = map_at(NULL, len, fd, 0)) == MAP_FAILED; len /= 4)
 			if (errno != ENOMEM && errno != EAGAIN)
 				break;
 	if (p == MAP_FAILED)
@@ -79,7 +83,19 @@ void segment_disown(void)
 	__atomic_store_n(&range_end, 0, __ATOMIC_RELAXED);
 }
 
-int segment_create(struct segment *s, struct place *p)
+static void set_own(struct segment *s, bool own)
+{
+	s->own = own;
+	__atomic_store_n(&range_own, own, __ATOMIC_RELEASE);
+}
+
+/* Whether the latest segment has no file. Needs no lock. */
+bool segment_is_own(void)
+{
+	return __atomic_load_n(&range_own, __ATOMIC_ACQUIRE);
+}
+
+static int make_file(struct place *p)
 {
 	struct new_file f;
 	int err;
@@ -89,17 +105,74 @@ int segment_create(struct segment *s, struct place *p)
 	memcpy(p->name, f.name, sizeof(p->name));
 	if ((err = hold(&p->file, f.fd)) || (err = file_lock(p->file.fd)))
 		return spmi_fail_errno("segment", err);
-	return map_file(s, p->file.fd);
+	return 0;
+}
+
+int segment_create(struct segment *s, struct place *p)
+{
+	int err = make_file(p);
+
+	set_own(s, false);
+	return err ? err : map_segment(s, p->file.fd);
+}
+
+/* A segment without a file, until there is a directory for one. */
+int segment_own(struct segment *s)
+{
+	int err = map_segment(s, -1);
+
+	if (!err)
+		madvise(s->base, (size_t)s->limit, MADV_NOHUGEPAGE); /* a small one is to stay small */
+	set_own(s, true);
+	return err;
+}
+
+/* Makes the file of a segment that had none, of the length that it has by now. */
+static int make_whole_file(struct segment *s, struct place *p)
+{
+	int err = make_file(p);
+
+	if (err)
+		return err;
+	if (file_beyond_limit(s->end))
+		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
+	if (ftruncate(p->file.fd, (off_t)s->end))
+		return spmi_fail_errno("segment", errno);
+	err = file_room(p->file.fd, 0, s->end);
+	return err ? spmi_fail_errno("segment", err) : 0;
+}
+
+/* Gives the segment a file, at the addresses where it is, while the program uses it. */
+int segment_to_file(struct segment *s, struct place *p)
+{
+	int err = make_whole_file(s, p);
+
+	if (err)
+		return err;
+	if (s->guard)
+		mprotect(s->base + s->guard, (size_t)page_size(), PROT_READ | PROT_WRITE);
+	err = file_put_under(s->base, s->end, p->file.fd, 0);
+	if (!err && s->end < s->limit &&
+	    map_at(s->base + s->end, s->limit - s->end, p->file.fd, s->end) == MAP_FAILED)
+		err = errno;
+	if (s->guard)
+		mprotect(s->base + s->guard, (size_t)page_size(), PROT_NONE);
+	if (err)
+		return spmi_fail_errno("segment: mapping", err);
+	s->data.committed = s->data.end;
+	s->slots.committed = s->slots.end;
+	set_own(s, false);
+	return 0;
 }
 
 /* Makes the file end at end, without allocating what is new. */
 int segment_extend(struct segment *s, struct place *p, uint64_t end)
 {
-	if (!holds(&p->file))
+	if (!s->own && !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
 	if (end > s->limit || file_beyond_limit(end))
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
-	if (ftruncate(p->file.fd, (off_t)end))
+	if (!s->own && ftruncate(p->file.fd, (off_t)end))
 		return spmi_fail_errno("segment", errno);
 	set_end(s, end);
 	if (s->header)
@@ -112,6 +185,8 @@ int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t t
 {
 	int err;
 
+	if (s->own)
+		return 0;
 	if (to > s->end || !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
 	err = file_room(p->file.fd, from, to - from);
@@ -123,7 +198,8 @@ void segment_guard(struct segment *s)
 {
 	if (s->end + page_size() > s->limit)
 		return;
-	mprotect(s->base + s->end, (size_t)page_size(), PROT_NONE);
+	s->guard = s->end;
+	mprotect(s->base + s->guard, (size_t)page_size(), PROT_NONE);
 	set_end(s, s->end + page_size());
 }
 
@@ -144,6 +220,12 @@ void segment_withdraw(const struct segment *s, const struct place *p)
 {
 	if (s->header)
 		store_u32(&s->header->state, SEG_ENDED);
+	segment_remove(p);
+}
+
+/* Removes the file, under the name that it has by now. */
+void segment_remove(const struct place *p)
+{
 	if (p->name[0] && holds(&p->dir))
 		unlinkat(p->dir.fd, p->name, 0);
 }
@@ -222,12 +304,24 @@ int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off
 	return 0;
 }
 
+static uint32_t block_of(uint32_t n)
+{
+	return 31 - (uint32_t)__builtin_clz(n / SEG_BLOCK_FIRST + 1);
+}
+
+/* Slot n, which has been asked for before. */
+struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n)
+{
+	uint32_t block = block_of(n), first = SEG_BLOCK_FIRST * ((1u << block) - 1);
+
+	return (struct seg_slot *)(s->base + s->header->slot_block[block]) + (n - first);
+}
+
 /* Finds slot n, where all before n have been asked for. */
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot)
 {
-	uint32_t block = 31 - (uint32_t)__builtin_clz(n / SEG_BLOCK_FIRST + 1);
-	uint32_t first = SEG_BLOCK_FIRST * ((1u << block) - 1);
-	uint64_t at;
+	uint32_t block = block_of(n);
+	uint64_t end;
 	int err = 0;
 
 	if (block >= SEG_BLOCKS)
@@ -239,8 +333,7 @@ int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot
 		store_u64(&s->header->slot_block[block], s->slots.at);
 		s->blocks = block + 1;
 	}
-	at = s->slots.at + (uint64_t)(n - first) * sizeof(**slot);
-	err = commit_region(s, p, &s->slots, at + sizeof(**slot));
-	*slot = (struct seg_slot *)(s->base + at);
-	return err;
+	*slot = segment_slot_at(s, n);
+	end = (uint64_t)((char *)(*slot + 1) - s->base);
+	return commit_region(s, p, &s->slots, end);
 }

@@ -188,27 +188,16 @@ int tables_check(struct supplier *s, const struct request *r)
 	return err;
 }
 
-/*
- * A parent is DDS, or a context of this supplier wherever it stands in the table, or
- * one that another living supplier claims.
- */
+/* A parent may stand anywhere in the table. */
 static int check_parent(struct supplier *s, const struct cx *c)
 {
-	size_t len = parent_len(c->path, strlen(c->path));
-	char parent[SI_MAXLNAME] = "";
-	bool taken = false;
-	int err;
+	size_t len = strlen(c->path);
+	int err = context_clashes(s, c, len, s->records[c->record].source->asnno);
 
-	if (parent_len(c->path, len) == 0 || context_find(s, c->path, len))
-		return context_clashes(s, c, strlen(c->path), s->records[c->record].source->asnno);
-	memcpy(parent, c->path, len);
-	if (!shared_path(parent, len) && (err = claims_taken(&s->place, parent, &taken)))
-		return err;
-	if (!taken)
-		return spmi_fail(SiInvalidCx, "context %s: its parent does not exist", c->path);
-	return 0;
+	return err ? err : context_parent(s, c->path, len);
 }
 
+/* Of the fixed contexts and, where the program has added some already, of volatile ones. */
 int tables_parents(struct supplier *s)
 {
 	uint32_t i;
@@ -221,14 +210,25 @@ int tables_parents(struct supplier *s)
 
 int tables_claim(struct supplier *s)
 {
-	const char **paths = arena_alloc(&s->arena, (s->fixed + 1) * sizeof(*paths));
+	struct arena room = { NULL };
+	const char **paths = arena_alloc(&room, (s->fixed + s->slots_count + 1) * sizeof(*paths));
 	size_t n = 0;
 	uint32_t i;
+	int err;
 
 	if (!paths)
 		return no_memory();
 	for (i = 0; i < s->fixed; i++)
 		if (!shared_path(s->contexts[i].path, strlen(s->contexts[i].path)))
 			paths[n++] = s->contexts[i].path;
-	return claims_take(&s->place, paths, n);
+	for (i = 0; i < s->slots_count; i++) {
+		const struct seg_slot *slot = segment_slot_at(&s->segment, i);
+		const struct cx *c = slot->active ? context_find(s, slot->path, strlen(slot->path)) : NULL;
+
+		if (c && c->claimed)
+			paths[n++] = c->path;
+	}
+	err = claims_take(&s->place, paths, n);
+	arena_free(&room);
+	return err;
 }

@@ -52,7 +52,7 @@ static void say_used(void)
 		store_u32_first(&h->updates, 1);
 }
 
-EXPORT int SpmiDdsUpdateBegin(char *Area)
+static int update_begin(char *Area)
 {
 	uint32_t words, i, old;
 	uint32_t *w = words_of(Area, &words);
@@ -70,7 +70,7 @@ EXPORT int SpmiDdsUpdateBegin(char *Area)
 }
 
 /* The first word comes last: who finds it even may begin. */
-EXPORT int SpmiDdsUpdateEnd(char *Area)
+static int update_end(char *Area)
 {
 	uint32_t words, i;
 	uint32_t *w = words_of(Area, &words);
@@ -82,4 +82,31 @@ EXPORT int SpmiDdsUpdateEnd(char *Area)
 	for (i = words; i-- > 0;)
 		__atomic_fetch_add(&w[i * APART], 1, __ATOMIC_RELEASE);
 	return SiSuccess;
+}
+
+/*
+ * While the segment has no file yet, it is not given one in the middle of this: where the
+ * kernel cannot hold the threads, see under.c of libbase, that could lose the end of an update.
+ */
+static int alone(int (*update)(char *), char *area)
+{
+	struct entry_state st;
+	bool locked = spmi_enter_update(&st);
+	int err = update(area);
+
+	if (locked)
+		spmi_leave(&st);
+	else
+		spmi_leave_unlocked(&st);
+	return err;
+}
+
+EXPORT int SpmiDdsUpdateBegin(char *Area)
+{
+	return segment_is_own() ? alone(update_begin, Area) : update_begin(Area);
+}
+
+EXPORT int SpmiDdsUpdateEnd(char *Area)
+{
+	return segment_is_own() ? alone(update_end, Area) : update_end(Area);
 }
