@@ -1,7 +1,7 @@
-// Package health publishes an agent's own state in an MMV file, beside the agent's
-// own metrics: pmdammv serves the file as mmv.NAME.* even while the agent is stuck.
-// It is the one place that uses the speed library, whose updates are too slow for
-// anything that happens more often than every second.
+// Package health publishes an agent's own state in an MMV file, beside the agent's own
+// metrics. pmdammv serves the file as mmv.NAME.*, even while the agent is stuck. No other
+// package uses the speed library: its updates are too slow for anything that happens
+// more often than once a second.
 package health
 
 import (
@@ -14,22 +14,23 @@ import (
 
 // Item is one number that is published.
 type Item struct {
-	Name    string // below mmv.NAME; speed makes the metric's number from it
-	Counter bool   // whether it only grows
+	Name    string // of the metric below mmv.NAME; speed derives the metric's number from it
+	Counter bool   // the number only grows
 	OneLine string
 	Read    func() uint64
 }
 
-// File is an MMV file that is kept up to date. Its methods belong to one goroutine.
+// File is an open MMV file. One goroutine at a time may call its methods.
 type File struct {
 	client  *speed.PCPClient
 	items   []Item
 	metrics []*speed.PCPSingletonMetric
 }
 
-// Open makes the file NAME in PCP's folder for MMV files, which must be there and be
-// writable. A file in which another process publishes is left alone, and an error. The file goes when it is closed; pmdammv passes over one
-// whose process has ended.
+// Open makes the file NAME in PCP's folder for MMV files. The folder must exist and be
+// writable. If another process publishes in a file of that name, Open leaves the file
+// alone and returns an error. Close removes the file; pmdammv ignores a file whose
+// process has ended.
 func Open(name string, items []Item) (*File, error) {
 	path, err := place(name)
 	if err == nil {
@@ -58,7 +59,7 @@ func Open(name string, items []Item) (*File, error) {
 			return nil, fmt.Errorf("health: %s: %w", it.Name, err)
 		}
 		if other, taken := seen[m.ID()]; taken {
-			return nil, fmt.Errorf("health: %s and %s come to the same number %d: rename one", it.Name, other, m.ID())
+			return nil, fmt.Errorf("health: %s and %s get the same number %d from speed: rename one of them", it.Name, other, m.ID())
 		}
 		seen[m.ID()] = it.Name
 		if err := c.Register(m); err != nil {

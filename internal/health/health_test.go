@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFree: a file is taken over from the dead, and from nobody else.
+// TestFree: a file of a process that has ended is taken over, and no other.
 func TestFree(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")

@@ -32,7 +32,7 @@ func place(name string) (string, error) {
 			return filepath.Join(root, dir, "mmv", name), nil
 		}
 	}
-	return "", fmt.Errorf("%s names no PCP_TMP_DIR", conf)
+	return "", fmt.Errorf("%s has no line PCP_TMP_DIR=, which says where MMV files are", conf)
 }
 
 // errInUse says that another process publishes under the same name.
@@ -42,8 +42,9 @@ var errInUse = errors.New("in use")
 // mmv(5).
 const pidOffset = 32
 
-// free reports whether the file may be made: its folder must be there, because speed
-// would make it for nobody but us, and nobody else may be publishing in it.
+// free returns an error if the file may not be made. Its folder must exist, because
+// speed would make one that nobody else can use. No other process may publish in the
+// file.
 func free(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return err
@@ -58,7 +59,7 @@ func free(path string) error {
 	}
 	defer f.Close()
 	if _, err := f.ReadAt(head, 0); err != nil {
-		return nil // too short to be anybody's
+		return nil // too short to be in use
 	}
 	pid := int(int32(binary.NativeEndian.Uint32(head[pidOffset:])))
 	if pid > 0 && pid != os.Getpid() && syscall.Kill(pid, 0) != syscall.ESRCH {

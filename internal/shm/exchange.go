@@ -8,7 +8,7 @@ import (
 )
 
 // CompareAndSwap64 stores v in a 64-bit word of a file that was opened for writing, if
-// old is what it holds. done tells; ok is as for Load64.
+// the word holds old. done tells whether it stored; ok is as for Load64.
 func (m *Map) CompareAndSwap64(off, old, v uint64) (done, ok bool) {
 	if off&7 != 0 || m.size < 8 || off > m.size-8 || !m.opts.Write {
 		return false, false
@@ -25,7 +25,7 @@ func (m *Map) CompareAndSwap32(off uint64, old, v uint32) (done, ok bool) {
 }
 
 // Swap32 stores v in a 32-bit word of a file that was opened for writing, and returns
-// what it held.
+// the word's old value.
 func (m *Map) Swap32(off uint64, v uint32) (old uint32, ok bool) {
 	if off&3 != 0 || m.size < 4 || off > m.size-4 || !m.opts.Write {
 		return 0, false

@@ -9,13 +9,13 @@ import (
 	"runtime/debug"
 )
 
-// ErrFault is the error of a Guard under which memory was touched that the file, having
-// been cut off or having lost its storage, no longer backs.
+// ErrFault is the error of a Guard whose function touched memory that the file no longer
+// backs: the file was cut off, or its storage was lost.
 var ErrFault = errors.New("the file was cut off under its mapping")
 
-// Guard calls f, which may load from and store into the mapping. A fault there ends f
-// and is returned as an error that wraps ErrFault; all other panics go on. The cost is
-// that of two deferred calls. Guards may be nested.
+// Guard calls f, which may load from and store into the mapping. A fault in the mapping
+// ends f, and Guard returns an error that wraps ErrFault. All other panics go on. A
+// Guard costs as much as two deferred calls. Guards may be nested.
 func (m *Map) Guard(f func()) (err error) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
@@ -28,7 +28,7 @@ func (m *Map) Guard(f func()) (err error) {
 	return nil
 }
 
-// fault tells a fault in the mapping from other panics, with which it panics again.
+// fault makes an error of a fault in the mapping. It panics again with any other panic.
 func (m *Map) fault(bad any) error {
 	e, ok := bad.(interface {
 		runtime.Error

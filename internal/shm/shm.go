@@ -1,13 +1,12 @@
 //go:build linux
 
-// Package shm reads files that other processes write through shared mappings, and
-// trusts nothing in them: what is opened is a regular file with one name and of a
-// bounded size, every offset is checked against what is mapped, words are read and
-// written atomically, and a file that is cut off under the mapping is an error and not
-// the end of the process.
+// Package shm reads files that other processes write through shared mappings. It trusts
+// nothing in them: it opens only regular files with one name and a bounded size, checks
+// every offset against the mapping, and reads and writes words atomically. A file that
+// is cut off under the mapping causes an error and does not end the process.
 //
-// It is the one place that turns offsets into pointers. It knows nothing about what
-// the files hold.
+// No other package turns offsets into pointers. This one does not know what the files
+// hold.
 package shm
 
 import (
@@ -19,18 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reasons for which Open and Grow refuse a file; they come wrapped.
+// Reasons for which Open and Grow refuse a file. The errors returned wrap them.
 var (
 	ErrNotRegular = errors.New("not a regular file")
-	ErrLinks      = errors.New("has other names, too")
+	ErrLinks      = errors.New("the file has more than one name")
 	ErrSmall      = errors.New("shorter than allowed")
 	ErrLarge      = errors.New("larger than allowed")
 	ErrHoles      = errors.New("has holes: its writer must allocate all of it, see fallocate(2)")
 )
 
-// Options say what Open takes. Sizes are in bytes.
+// Options say what files Open accepts. Sizes are in bytes.
 type Options struct {
-	Min, Max int64 // of the file's size; Min 0 stands for 1, Max must be given
+	Min, Max int64 // limits of the file's size; Min 0 stands for 1, Max must be given
 	Write    bool  // map for writing, too
 
 	// Solid refuses a file that has less storage than its size. A load from a hole in a
@@ -38,9 +37,9 @@ type Options struct {
 	Solid bool
 }
 
-// Map is a file mapped into memory. Its methods belong to one goroutine at a time. What
-// it maps is written by others all the while: only what has been copied out stays as it
-// is. After Close all accesses are out of bounds.
+// Map is a file mapped into memory. One goroutine at a time may call its methods. Other
+// processes write into the file meanwhile: only a copy stays as it is. After Close all
+// accesses are out of bounds.
 type Map struct {
 	path string
 	fd   int
@@ -63,8 +62,9 @@ type Stat struct {
 // storedUnit is the unit of st_blocks, see stat(2).
 const storedUnit = 512
 
-// Open opens a file and maps all of it. It follows no symbolic link at the end of the
-// path and never waits, whatever is found there. The error is an *fs.PathError.
+// Open opens a file and maps all of it. It does not follow a symbolic link at the end of
+// the path, and it never waits, whatever kind of file it finds. The error is an
+// *fs.PathError.
 func Open(path string, o Options) (*Map, error) {
 	m := &Map{path: path, opts: o, fd: -1}
 	mode := unix.O_RDONLY
@@ -154,8 +154,8 @@ func (m *Map) unmap() {
 	m.mem, m.base, m.size = nil, nil, 0
 }
 
-// Grow maps what the file has grown by since it was mapped. A file that is as long as
-// before, or shorter, changes nothing. After an error the old mapping stays.
+// Grow maps the whole file again if the file has grown. Otherwise it does nothing. After
+// an error the old mapping stays.
 func (m *Map) Grow() error {
 	st, err := m.Stat()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // Has reports whether n bytes at off are mapped. It cannot overflow.
 func (m *Map) Has(off, n uint64) bool { return n <= m.size && off <= m.size-n }
 
-// The loads and stores below are atomic and ordered as those of sync/atomic. ok is
-// false, and nothing is touched, where the word is not wholly mapped or not aligned to
-// its size. Where the file has been cut off they fault: see Guard.
+// The loads and stores below are atomic and ordered as those of sync/atomic. If the word
+// is not wholly mapped or not aligned to its size, they touch nothing and ok is false.
+// They fault if the file has been cut off: see Guard.
 
 // Load64 reads a 64-bit word.
 func (m *Map) Load64(off uint64) (v uint64, ok bool) {
@@ -50,8 +50,9 @@ func (m *Map) Store8(off uint64, v byte) (ok bool) {
 	return true
 }
 
-// Copy copies len(b) bytes from off, in no particular order: what changes meanwhile may
-// be copied in part. ok is false, and b as it was, unless all of it is mapped.
+// Copy copies len(b) bytes from off, in no particular order: if a value changes
+// meanwhile, b may get a part of it. Unless all the bytes are mapped, b does not change
+// and ok is false.
 func (m *Map) Copy(b []byte, off uint64) (ok bool) {
 	if !m.Has(off, uint64(len(b))) {
 		return false
@@ -62,7 +63,7 @@ func (m *Map) Copy(b []byte, off uint64) (ok bool) {
 
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// Load16 reads a 16-bit word, out of the 32-bit word that it lies in.
+// Load16 reads a 16-bit word. It loads the 32-bit word that contains it.
 func (m *Map) Load16(off uint64) (v uint16, ok bool) {
 	if off&1 != 0 || m.size < 2 || off > m.size-2 {
 		return 0, false
@@ -74,7 +75,7 @@ func (m *Map) Load16(off uint64) (v uint16, ok bool) {
 	return uint16(m.around(off) >> shift), true
 }
 
-// Load8 reads a byte, out of the 32-bit word that it lies in.
+// Load8 reads a byte. It loads the 32-bit word that contains it.
 func (m *Map) Load8(off uint64) (v uint8, ok bool) {
 	if off >= m.size {
 		return 0, false
@@ -86,15 +87,16 @@ func (m *Map) Load8(off uint64) (v uint8, ok bool) {
 	return uint8(m.around(off) >> shift), true
 }
 
-// around reads the 32-bit word that a byte lies in. Pages are mapped whole, so the word
-// is mapped where the byte is.
+// around reads the 32-bit word that contains a byte. Pages are mapped whole, so the word
+// is mapped if the byte is.
 func (m *Map) around(off uint64) uint32 {
 	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off&^3)))
 }
 
 // CopyWords copies len(b) bytes from off by atomic loads of 64-bit words in ascending
-// order: what Load32 reads afterwards was stored no earlier than what was copied, as a
-// reader needs that looks at a sequence word before and after. ok is as for Copy.
+// order. A value that Load32 reads afterwards was stored no earlier than the bytes
+// copied. A reader that looks at a sequence word before and after needs that. ok is as
+// for Copy.
 func (m *Map) CopyWords(b []byte, off uint64) (ok bool) {
 	if !m.Has(off, uint64(len(b))) {
 		return false
