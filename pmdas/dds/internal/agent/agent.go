@@ -99,7 +99,7 @@ func (a *Agent) start(s *pmda.Server) error {
 		Now: func() time.Time { return a.now() }, Log: s.Logf, Complain: a.complain, Trying: a.trying, AtOnce: a.atOnce})
 	var err error
 	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Store: s, Users: a.users, Log: s.Logf,
-		Settled: func() bool { return a.keeper.Left() == 0 && a.supply.Waiting() == 0 }})
+		Settled: func() bool { return a.supply.Waiting() == 0 }})
 	if err != nil {
 		return err
 	}

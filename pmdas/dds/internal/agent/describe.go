@@ -15,9 +15,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// declare describes the metric for a statistic. key is what its number is given to: the
-// path, and what must not change under one number.
-func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.Metric, key string) {
+// declare describes the metric for a statistic.
+func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.Metric) {
 	m = pmda.Metric{Sem: pcp.SemInstant, Units: pcp.UnitsFromWord(s.Units)}
 	if s.Counter && typ != pcp.TypeString {
 		m.Sem = pcp.SemCounter
@@ -34,7 +33,7 @@ func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.
 	}
 	m.Help = helpOf(l, g, s, path)
 	m.Labels = metricLabels(l, g, s, path)
-	return m, fmt.Sprintf("%v %v %08x %s", typ, m.Sem, m.Units.Word(), path)
+	return m
 }
 
 // helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.

@@ -108,7 +108,7 @@ func FuzzAgent(f *testing.F) {
 		stays := func() {
 			t.Helper()
 			l.is("dds.good.c.x", "=22")
-			if v, err := l.Values("dds.good.c.n"); err != nil || fmt.Sprint(v["i"]) != "42" {
+			if v, err := l.Values("dds.good.c.inst.n"); err != nil || fmt.Sprint(v["i"]) != "42" {
 				t.Errorf("%v %v", v, err)
 			}
 			l.all()

@@ -7,11 +7,12 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// group finds a group by its key, or makes it.
-func (t *tree) group(path, key string) *group {
+// group finds the group of a fixed context, or of the volatile ones below it, or makes it.
+func (t *tree) group(path string, volatile bool) *group {
+	key := naming.GroupKey(path, volatile)
 	g := t.groups[key]
 	if g == nil {
-		g = &group{key: key, path: path, byName: make(map[string]int), highest: -1}
+		g = &group{key: key, path: path, volatile: volatile, byLabel: make(map[string]int), highest: -1}
 		t.groups[key] = g
 	}
 	return g
@@ -61,14 +62,18 @@ func (g *group) leave(l *live) {
 	l.group = nil
 }
 
-// complete reports whether all metrics of a form are still exported, and still are what the
-// form's statistics are: another one of a supplier's templates may have given a metric
-// another type or unit since.
+// complete reports whether all metrics of a form are still exported. One that is shown
+// under its second name, and has no context at present, gets another chance for its first.
 func (t *tree) complete(f *form, g *group) bool {
+	second := f.second
 	for i, s := range f.stats {
-		if s != nil && (!g.columns[i].there || g.columns[i].shape() != f.shapes[i]) {
+		if s == nil {
+			continue
+		}
+		if !g.columns[i].there {
 			return false
 		}
+		second = second && g.columns[i].users == 0
 	}
-	return true
+	return !second
 }

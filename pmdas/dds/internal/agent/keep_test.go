@@ -37,7 +37,7 @@ func rich(t *testing.T) *readertest.Segment {
 		readertest.Context{Path: "DDS/v/c/T", Template: true, Stats: []readertest.Stat{stat("i", 0, full)}})
 }
 
-var richNames = []string{"dds.v.c.a", "dds.v.c.b", "dds.v.c.i"}
+var richNames = []string{"dds.v.c.a", "dds.v.c.b", "dds.v.c.inst.i"}
 
 // TestKept: metrics whose supplier is away are there after a restart of the agent, too,
 // as they were, for as long as it would have kept them.
@@ -64,7 +64,7 @@ func TestKept(t *testing.T) {
 				t.Errorf("after a restart\n%s, before\n%s", got, want)
 			}
 			l.is("dds.v.c.a", pcp.ErrValue.Error())
-			l.is("dds.v.c.i", "")
+			l.is("dds.v.c.inst.i", "")
 			l.is("rtime.dds.agent.metrics", "=3")
 			s = rich(t)
 			s.Stamp(time.Now().Add(l.ahead))
@@ -72,7 +72,7 @@ func TestKept(t *testing.T) {
 			s.Put64(s.Add(3, 2, "DDS/v/c/one", ""), 7)
 			s.Publish(l.dir, -1)
 			l.is("dds.v.c.a", "=5")
-			l.is("dds.v.c.i", "one=7")
+			l.is("dds.v.c.inst.i", "one=7")
 			if got := l.described(richNames...); got != want {
 				t.Errorf("back again\n%s, before\n%s", got, want)
 			}

@@ -43,7 +43,7 @@ func TestNumbersStay(t *testing.T) {
 			readertest.Context{Path: "DDS/IBM/Other", Stats: []readertest.Stat{stat("x", 0), stat("y", 1)}},
 			readertest.Context{Path: "DDS/IBM/Other/T", Template: true, Stats: []readertest.Stat{stat("z", 0)}})
 	}
-	metrics := []string{"dds.IBM.Test.gadgets", "dds.IBM.Moretest.SubTest.queue", "dds.IBM.Moretest.problems", "dds.IBM.Other.y", "dds.IBM.Other.z"}
+	metrics := []string{"dds.IBM.Test.gadgets", "dds.IBM.Moretest.SubTest.queue", "dds.IBM.Moretest.problems", "dds.IBM.Other.y", "dds.IBM.Other.inst.z"}
 	s, o := supl(t), other()
 	s.Add(0, bingo, "DDS/IBM/Moretest/Bango", "")
 	s.Add(1, bingo, "DDS/IBM/Moretest/Bingo", "")

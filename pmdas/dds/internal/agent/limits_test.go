@@ -51,10 +51,7 @@ func TestLimits(t *testing.T) {
 					t.Fatal(m, err)
 				}
 				for inst := range values {
-					short := strings.TrimPrefix(m, "dds.v.")
-					if i := strings.Index(short, "_"); i > 0 {
-						short = short[:i]
-					}
+					short := strings.Replace(strings.TrimPrefix(m, "dds.v."), ".inst", "", 1)
 					if inst != "" {
 						short += "[" + inst + "]"
 					}
@@ -108,7 +105,7 @@ func TestManyAtOnce(t *testing.T) {
 	if n := look(); n != 3*half+1 {
 		t.Errorf("then %d metrics", n)
 	}
-	l.is("dds.v.c2x0.vol", "one=7")
+	l.is("dds.v.c2x0.inst.vol", "one=7")
 	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 3*half/each+1))
 
 	l.end()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
@@ -17,26 +18,64 @@ import (
 // maxColumns bounds how many statistics a group may have.
 const maxColumns = math.MaxUint16
 
-// column finds the metric of a group for a statistic, or makes it.
-func (t *tree) column(g *group, l *live, s *reader.Stat) (*column, error) {
+// column finds the metric of a group for a statistic, or makes it. Who is there keeps what
+// it has: where a supplier that is there shows something else under a label, the next label
+// is taken, which second says. Who is not there any more keeps nothing: its metric becomes
+// that of the statistic, under a new number if the form is another.
+func (t *tree) column(g *group, l *live, s *reader.Stat) (col *column, second bool, err error) {
 	typ := typeOf(s)
-	col, err := g.column(s.Name)
-	if err != nil {
-		return nil, err
-	}
-	m, key := t.declare(l, g, s, typ)
-	if col.there && col.shape() != (shape{typ, m.Sem, m.Units}) {
-		// Who has it may come back, and finds it as it was: another user's is refused.
-		if col.users > 0 || col.user.UID != l.src.user.UID {
-			return nil, errTyped
+	m := t.declare(l, g, s, typ)
+	of := shape{typ, m.Sem, m.Units}
+	labels := g.labels(l, s, of)
+	for i, label := range labels {
+		if col, err = g.column(label); err != nil {
+			return nil, false, err
 		}
-		t.remove(col) // nobody has it as it was
-		t.groups[g.key] = g
+		col.stat = s.Name
+		if col.there && col.holders > 0 && !col.shows(l, s, of) && i < len(labels)-1 {
+			continue
+		}
+		if col.there && col.shape() != of {
+			t.remove(col)
+			t.groups[g.key] = g
+		}
+		if !col.there || col.holders == 0 && (!alike(&col.metric, &m) || t.renamed(col, l.src.user)) {
+			err = t.export(col, l, m, s, typ)
+		}
+		return col, i > 0, err
 	}
-	if col.there && (col.users > 0 || alike(&col.metric, &m) && !t.renamed(col, l.src.user)) {
-		return col, nil
+	return nil, false, nil
+}
+
+// labels are those that the metric of a statistic may have, the first that is free. That of
+// a volatile context is the statistic's name, after that of the context's kind if the
+// supplier declares several kinds with such a statistic below one context; then with the
+// kind's name before it; then with the form after it.
+func (g *group) labels(l *live, s *reader.Stat, of shape) []string {
+	if !g.volatile {
+		return []string{s.Name}
 	}
-	return col, t.export(col, l, m, key, typ)
+	kind := l.src.kinds[l.c.From]
+	long := kind.name + "/" + s.Name
+	formed := long + "_" + of.String()
+	if kind.one {
+		return []string{s.Name, long, formed}
+	}
+	return []string{long, formed}
+}
+
+// shows reports whether the metric may show a statistic: one in its form, of the same kind
+// of context or declared the same.
+func (col *column) shows(l *live, s *reader.Stat, of shape) bool {
+	if col.shape() != of {
+		return false
+	}
+	if !col.group.volatile || col.kind == l.src.kinds[l.c.From].name {
+		return true
+	}
+	d := col.decl
+	d.Offset = s.Offset
+	return d == *s
 }
 
 // shape is what of a metric clients take to be for ever: one of another shape is another
@@ -49,16 +88,25 @@ type shape struct {
 
 func (col *column) shape() shape { return shape{col.typ, col.metric.Sem, col.metric.Units} }
 
-// column finds a column by name, or makes it.
-func (g *group) column(name string) (*column, error) {
-	i, ok := g.byName[name]
+// String is the form as it stands in names and in the keys of numbers.
+func (s shape) String() string {
+	text := strings.ToLower(fmt.Sprintf("%v_%v", s.typ, s.sem))
+	if s.units != pcp.None {
+		text += "_" + strings.ReplaceAll(s.units.String(), "/", "per")
+	}
+	return text
+}
+
+// column finds a column by its label, or makes it.
+func (g *group) column(label string) (*column, error) {
+	i, ok := g.byLabel[label]
 	if !ok {
 		if len(g.columns) >= maxColumns {
 			return nil, fmt.Errorf("%w: more than %d statistics", reader.ErrLimit, maxColumns)
 		}
 		i = len(g.columns)
-		g.columns = append(g.columns, &column{group: g, index: i, stat: name})
-		g.byName[name] = i
+		g.columns = append(g.columns, &column{group: g, index: i, label: label})
+		g.byLabel[label] = i
 	}
 	return g.columns[i], nil
 }
@@ -69,14 +117,15 @@ func alike(a, b *pmda.Metric) bool {
 }
 
 // export adds a column's metric, or adds it anew where it has changed.
-func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.Type) error {
+func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ pcp.Type) error {
 	u := l.src.user
-	if !t.names.Known(key) {
+	key := t.names.Key(fmt.Sprintf("%v %v %08x", typ, m.Sem, m.Units.Word()), col.statistic().Key())
+	if key.New() {
 		if err := t.users.NewMetric(u); err != nil {
 			return err
 		}
 	}
-	if _, _, err := t.names.Item(key); err != nil {
+	if err := t.names.Give(key); err != nil {
 		return naming.ErrNumber
 	}
 	if col.there {
@@ -86,18 +135,24 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, key string, typ pcp.T
 	if u.Metrics >= t.conf.Metrics && !t.dropOldest(u) {
 		return account.Over("metrics", t.conf.Metrics)
 	}
-	return t.enter(col, u, m, key, typ)
-}
-
-// enter gives a metric its number and its name, and has it exported on a user's account.
-func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, typ pcp.Type) error {
 	var err error
-	if m.Cluster, m.Item, err = t.names.Item(key); err != nil {
-		return naming.ErrNumber
-	}
 	if m.Name, err = t.name(col, u); err != nil {
 		return err
 	}
+	if col.decl, col.kind = *s, ""; l.c.From >= 0 {
+		col.kind = l.src.kinds[l.c.From].name
+	}
+	return t.enter(col, u, m, key.Text, typ)
+}
+
+// enter has a metric exported under its name, on a user's account. Metrics of suppliers
+// that are gone make room for the name.
+func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, typ pcp.Type) error {
+	var err error
+	if m.Cluster, m.Item, err = t.names.Item(key); err != nil {
+		return err
+	}
+	t.evict(m.Name)
 	m.Get = col.getter(t, typ)
 	if err := t.server.Add(m); err != nil {
 		return err
@@ -106,24 +161,95 @@ func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, ty
 	u.Metrics++
 	t.relabel, t.unsaved = true, true
 	t.used[m.Name] = col
-	t.names.Used(m.Name, 1)
+	t.node(m.Name, 1)
+	if col.holders > 0 {
+		t.names.Living(m.Name, 1)
+	}
 	t.metrics[t.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
 }
 
+// node counts a metric that comes or goes.
+func (t *tree) node(name string, n int) {
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '.' {
+			continue
+		}
+		if t.nodes[name[:i]] += n; t.nodes[name[:i]] == 0 {
+			delete(t.nodes, name[:i])
+		}
+	}
+}
+
+// evict takes metrics away whose supplier is gone, and that have a name, or a part of it, or
+// one below it.
+func (t *tree) evict(name string) {
+	for i := range name {
+		if name[i] == '.' {
+			t.evictOne(t.used[name[:i]])
+		}
+	}
+	if t.nodes[name] == 0 {
+		return
+	}
+	for n, col := range t.used {
+		if n == name || strings.HasPrefix(n, name+".") {
+			t.evictOne(col)
+		}
+	}
+}
+
+func (t *tree) evictOne(col *column) {
+	if col != nil && col.holders == 0 && col.users == 0 {
+		t.remove(col)
+	}
+}
+
+// statistic is what the metric of a column is named after.
+func (col *column) statistic() naming.Statistic {
+	return naming.Statistic{Path: col.group.path, Volatile: col.group.volatile, Inst: col.group.inst, Label: col.label}
+}
+
 // name makes the name of a metric, on a user's account.
 func (t *tree) name(col *column, u *account.User) (string, error) {
-	return t.names.Metric(col.group.path, col.group.key, col.stat, u, func(name string) bool {
+	return t.names.Metric(col.statistic(), u, func(name string) bool {
 		other := t.used[name]
-		return other != nil && other != col
+		return other != nil && other != col && other.holders > 0
 	})
 }
 
-// renamed reports whether a metric without supplier is due another name.
+// renamed reports whether a metric is due another name.
 func (t *tree) renamed(col *column, u *account.User) bool {
 	name, err := t.name(col, u)
 	return err == nil && name != col.metric.Name
+}
+
+// reshape gives the metrics of volatile contexts the names that they have below a context
+// with statistics of its own.
+func (t *tree) reshape(path string) {
+	g := t.groups[naming.GroupKey(path, true)]
+	if g == nil {
+		return
+	}
+	g.inst = true
+	for _, col := range g.columns {
+		if !col.there {
+			continue
+		}
+		m, away := col.metric, col.away
+		name, err := t.name(col, col.user)
+		if err != nil || name == m.Name {
+			continue
+		}
+		t.remove(col)
+		t.groups[g.key] = g
+		m.Name = name
+		if err := t.enter(col, col.user, m, col.key, col.typ); err != nil {
+			t.complain("metric %s, which was %s: %v", name, col.metric.Name, err)
+		}
+		col.away = away
+	}
 }
 
 // typeOf returns the type that loses nothing of what a statistic can be.
@@ -158,15 +284,18 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 	var refused []leftOut
 	for i := range l.c.Stats {
 		s := &l.c.Stats[i]
-		col, err := t.column(g, l, s)
+		col, second, err := t.column(g, l, s)
 		if err != nil {
 			last = err
 			refused = append(refused, leftOut{l.c.Path + "/" + s.Name, err})
 			continue
 		}
+		if second {
+			f.second = true
+			l.src.second(l.c.Path+"/"+s.Name, col.metric.Name)
+		}
 		f.pad(len(g.columns))
 		f.fields[col.index], f.stats[col.index], f.has[col.index] = s.Field(), s, true
-		f.shapes[col.index] = col.shape()
 		f.n++
 	}
 	if f.n == 0 && last != nil || last == naming.ErrNumber {
@@ -190,7 +319,6 @@ type leftOut struct {
 func (f *form) pad(n int) {
 	for len(f.fields) < n {
 		f.fields, f.stats, f.has = append(f.fields, reader.Field{}), append(f.stats, nil), append(f.has, false)
-		f.shapes = append(f.shapes, shape{})
 	}
 }
 
@@ -207,7 +335,10 @@ func (t *tree) expire(now time.Time) {
 func (t *tree) remove(col *column) {
 	t.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
-	t.names.Used(col.metric.Name, -1)
+	t.node(col.metric.Name, -1)
+	if col.holders > 0 {
+		t.names.Living(col.metric.Name, -1)
+	}
 	delete(t.metrics, t.server.PMID(col.metric.Cluster, col.metric.Item))
 	col.there, t.unsaved = false, true
 	col.user.Metrics--

@@ -49,7 +49,7 @@ func TestTypes(t *testing.T) {
 	s.Publish(l.dir, -1)
 	for i, c := range cases {
 		plain := fmt.Sprintf("dds.v.types.s%d", i)
-		for _, m := range []string{plain, plain + naming.Suffix(fmt.Sprintf("DDS/v/types/*/s%d", i))} {
+		for _, m := range []string{plain, fmt.Sprintf("dds.v.types.inst.s%d", i)} {
 			d, err := l.Desc(m)
 			if err != nil {
 				t.Fatal(m, err)
@@ -71,7 +71,7 @@ func TestTypes(t *testing.T) {
 }
 
 // TestNested: volatile contexts below volatile ones are instances, too, joined by a
-// slash, with the metrics of both templates.
+// slash.
 func TestNested(t *testing.T) {
 	l := newLab(t)
 	s := readertest.New(t, "nested", 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/hosts"},
@@ -82,11 +82,12 @@ func TestNested(t *testing.T) {
 	s.Put64(data, 2)
 	s.Put64(data+8, 3)
 	s.Publish(l.dir, -1)
-	l.is("dds.v.hosts.sent", "a=1 a/cpu_0=3")
-	l.is("dds.v.hosts.load", "a/cpu_0=2")
+	l.is("dds.v.hosts.T.sent", "a=1") // two kinds that both have it
+	l.is("dds.v.hosts.T.U.sent", "a/cpu_0=3")
+	l.is("dds.v.hosts.T.U.load", "a/cpu_0=2")
 	s.Add(2, 3, "DDS/v/hosts/a/cpu_0", "") // comes out alike
-	l.is("dds.v.hosts.load", "a/cpu_0=2 a/cpu_0"+naming.Suffix("a/cpu_0")+"=0")
-	d, _ := l.Desc("dds.v.hosts.load")
+	l.is("dds.v.hosts.T.U.load", "a/cpu_0=2 a/cpu_0"+naming.Suffix("a/cpu_0")+"=0")
+	d, _ := l.Desc("dds.v.hosts.T.U.load")
 	labels := l.Labels(uint32(d.InDom), pcp.LabelInstances)
 	id, err := l.Lookup(d.InDom, "a/cpu_0")
 	if err != nil {
@@ -159,43 +160,4 @@ func TestLabels(t *testing.T) {
 	if _, long := l.Text("dds.acme.x.c"); !strings.HasPrefix(long, "at?length\n") {
 		t.Errorf("%q", long)
 	}
-}
-
-// TestTypeChanges: another type, or other units, under the same name is another number.
-func TestTypeChanges(t *testing.T) {
-	l := newLab(t)
-	publish := func(mend ...func(*readertest.Stat)) *readertest.Segment {
-		s := readertest.New(t, "x", 0, readertest.Context{Path: "DDS/v/x", Stats: []readertest.Stat{stat("a", 0, mend...)}})
-		s.Publish(l.dir, -1)
-		return s
-	}
-	numbers := make(map[pcp.PMID]string)
-	for round := range 2 {
-		for what, mend := range map[string]func(*readertest.Stat){
-			"u64": func(*readertest.Stat) {}, "i64": func(s *readertest.Stat) { s.Type = layout.Long }, "instant": quantity,
-			"bytes": func(s *readertest.Stat) { s.Units = pcp.Bytes.Word() },
-		} {
-			s := publish(mend)
-			d, err := l.Desc("dds.v.x.a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if old, ok := numbers[d.PMID]; ok && old != what || !ok && round > 0 {
-				t.Errorf("round %d: %s has the number of %q", round, what, old)
-			}
-			numbers[d.PMID] = what
-			l.is("dds.v.x.a", "=0")
-			s.End()
-			l.second()
-		}
-	}
-	// While somebody has the name, another type of the same name is not exported.
-	publish()
-	s := readertest.New(t, "y", 0, readertest.Context{Path: "DDS/v/y"}, readertest.Context{Path: "DDS/v/y/T", Template: true, Stats: []readertest.Stat{stat("a", 0)}},
-		readertest.Context{Path: "DDS/v/y/U", Template: true, Stats: []readertest.Stat{stat("a", 0, quantity), stat("b", 1)}})
-	s.Add(0, 1, "DDS/v/y/i", "")
-	s.Add(1, 2, "DDS/v/y/j", "")
-	s.Publish(l.dir, -1)
-	l.is("dds.v.y.a", "i=0")
-	l.is("dds.v.y.b", "j=0")
 }

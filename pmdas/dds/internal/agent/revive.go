@@ -38,7 +38,13 @@ func (t *tree) revive(k *naming.Keeper) {
 
 // reviveOne exports a metric without supplier.
 func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
-	path, volatile := strings.CutSuffix(m.Group, "/*")
+	path := m.Context
+	if path == "" { // as earlier versions wrote it
+		path, m.Volatile = strings.CutSuffix(m.Group, "/*")
+	}
+	if m.Label == "" {
+		m.Label = m.Stat
+	}
 	units := pcp.UnitsFromWord(m.Units)
 	switch {
 	case !t.names.Known(m.Key):
@@ -48,21 +54,28 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	case !layout.ValidPath(path) || !layout.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
 		return errors.New("makes no sense")
 	}
-	g := t.group(path, m.Group)
+	g := t.group(path, m.Volatile)
 	defer t.tidy(g)
-	if volatile {
+	if m.Volatile {
 		if err := t.domain(g, u); err != nil {
 			return err
 		}
 	}
-	col, err := g.column(m.Stat)
+	col, err := g.column(m.Label)
 	if err != nil {
 		return err
 	}
 	if col.there { // its supplier was faster
 		return nil
 	}
-	err = t.enter(col, u, pmda.Metric{Sem: m.Sem, Units: units, OneLine: m.OneLine, Help: m.Help, Labels: m.Labels}, m.Key, m.Type)
+	name := m.Name
+	if name == "" {
+		if name, err = t.name(col, u); err != nil {
+			return err
+		}
+	}
+	col.stat, col.kind = m.Stat, m.Kind
+	err = t.enter(col, u, pmda.Metric{Name: name, Sem: m.Sem, Units: units, OneLine: m.OneLine, Help: m.Help, Labels: m.Labels}, m.Key, m.Type)
 	col.away = m.Since(t.now())
 	return err
 }
@@ -79,7 +92,7 @@ func (t *tree) snapshot() []kept.Metric {
 			away = col.away.Unix()
 		}
 		m := &col.metric
-		list = append(list, kept.Metric{Key: col.key, Group: col.group.key, Stat: col.stat, Type: col.typ, Sem: m.Sem, Units: m.Units.Word(),
+		list = append(list, kept.Metric{Key: col.key, Name: m.Name, Context: col.group.path, Volatile: col.group.volatile, Label: col.label, Kind: col.kind, Stat: col.stat, Type: col.typ, Sem: m.Sem, Units: m.Units.Word(),
 			OneLine: m.OneLine, Help: m.Help, Labels: m.Labels, UID: col.user.UID, Away: away})
 	}
 	return list

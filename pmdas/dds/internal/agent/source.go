@@ -19,6 +19,7 @@ type source struct {
 	row    *row
 	fixed  []*live
 	slots  map[uint32]*live
+	kinds  []kind // of the templates, by index
 	forms  map[formKey]*form
 	values int
 
@@ -32,6 +33,7 @@ type source struct {
 func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	s := &source{tree: t, sup: sup, reader: sup.Reader(), name: nameOr(sup.Info().Name, "unnamed"), user: sup.User,
 		slots: make(map[uint32]*live), forms: make(map[formKey]*form)}
+	s.kinds = kindsOf(sup.Contexts())
 	s.row = t.roster.enter(s)
 	t.server.Logf("supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
 	s.note(1)
@@ -42,8 +44,8 @@ func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 func (s *source) note(n int) {
 	list := s.sup.Contexts()
 	for i := range list {
-		if !list[i].Template {
-			s.tree.names.Fixed(list[i].Path, n)
+		if c := &list[i]; !c.Template && s.tree.names.Fixed(c.Path, len(c.Stats) > 0, n) {
+			s.tree.reshape(c.Path)
 		}
 	}
 }
@@ -69,6 +71,10 @@ func (s *source) Unload() {
 		s.tree.drop(l)
 	}
 	s.fixed = nil
+	for key, f := range s.forms {
+		s.tree.hold(f, key.group, -1)
+	}
+	clear(s.forms)
 	s.note(-1)
 }
 
@@ -112,6 +118,12 @@ func (s *source) Left(state supply.State, why error) {
 	if state != supply.Ended {
 		s.tree.complain("supplier %s: %s", s.row.title, s.row.why())
 	}
+}
+
+// second notes that a statistic is shown, but under its second name.
+func (s *source) second(what, name string) {
+	s.row.reason = what + " is " + name + ", as another supplier that is there has the name with another statistic"
+	s.tree.complain("supplier %s: %s", s.row.title, s.row.reason)
 }
 
 // fault notes something of the supplier's that is not exported.

@@ -30,7 +30,13 @@ func (a *Agent) numbers() []number {
 		{1, "contexts", pcp.SemInstant, "contexts that are exported", "Over all suppliers; those without statistics do not count.",
 			func() uint64 { return uint64(a.tree.exports) }},
 		{2, "statistics", pcp.SemInstant, "values that are exported", "Over all suppliers.", func() uint64 { return uint64(a.tree.values) }},
-		{3, "metrics", pcp.SemInstant, "names below dds", "Those whose supplier is away included.", func() uint64 { return uint64(len(a.tree.used)) }},
+		{3, "metrics", pcp.SemInstant, "names below dds",
+			"Those whose supplier is away included. Slashes of paths are dots, and volatile contexts\n" +
+				"are instances: size in DDS/v/PagSp is dds.v.PagSp.size. Where the context has\n" +
+				"statistics of its own, those of volatile contexts below it stand below inst: size in\n" +
+				"DDS/v/PagSp/hd6 is dds.v.PagSp.inst.size[\"hd6\"]. Where two kinds of volatile contexts\n" +
+				"below one context have statistics of one name, the kind stands before them:\n" +
+				"dds.v.net.socket.bytes, dds.v.net.connection.bytes. pmdadds(1) has all rules.", func() uint64 { return uint64(len(a.tree.used)) }},
 		{4, "opened", pcp.SemCounter, "suppliers that came", "", func() uint64 { return a.supply.Counts.Opened }},
 		{5, "refused", pcp.SemCounter, "segments that were not taken", "They make no sense, are not whose they claim to be, or are beyond a limit. The\nagent's log says which.",
 			func() uint64 { return a.supply.Counts.Refused }},

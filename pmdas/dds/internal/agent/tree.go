@@ -14,13 +14,12 @@ import (
 // Why a context or statistic is not exported.
 var (
 	errTaken = errors.New("the name belongs to another supplier")
-	errTyped = errors.New("another supplier has a statistic of that name and another type")
 )
 
 func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, complain func(string, ...any)) *tree {
 	return &tree{users: users, conf: users.Conf, roster: r, demand: d, now: now, complain: complain,
 		groups: make(map[string]*group), paths: make(map[string]*live), waiting: make(map[string][]*live),
-		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column)}
+		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int)}
 }
 
 // open lets the tree export.
@@ -72,13 +71,14 @@ func (t *tree) tryAdd(l *live) error {
 }
 
 func (t *tree) addFixed(l *live) error {
-	g := t.group(l.c.Path, l.c.Path)
+	g := t.group(l.c.Path, false)
 	f, err := t.form(l, g)
 	if err != nil {
 		t.tidy(g)
 		return err
 	}
 	g.live, l.form = l, f
+	t.hold(f, g, 1)
 	g.settle(l)
 	t.use(f, g, 1)
 	return nil
@@ -90,17 +90,26 @@ func (t *tree) addVolatile(l *live) error {
 	if err := t.users.NameLeft(u); err != nil {
 		return err
 	}
-	g := t.group(path, path+"/*")
+	g := t.group(path, true)
+	if g.held == 0 {
+		g.inst = t.names.Divided(path)
+	}
 	if err := t.domain(g, u); err != nil {
 		return err
 	}
 	var err error
-	f := l.src.forms[formKey{g, l.c.From}]
+	key := formKey{g, l.c.From}
+	f := l.src.forms[key]
 	if f == nil || !t.complete(f, g) {
+		if f != nil {
+			t.hold(f, g, -1)
+			delete(l.src.forms, key)
+		}
 		if f, err = t.form(l, g); err != nil {
 			return err
 		}
-		l.src.forms[formKey{g, l.c.From}] = f
+		l.src.forms[key] = f
+		t.hold(f, g, 1)
 	}
 	if l.inst, err = t.names.Instance(g.path, inst); err != nil {
 		return err
@@ -139,6 +148,21 @@ func (t *tree) use(f *form, g *group, n int) {
 	}
 }
 
+// hold counts the suppliers that have what a form's metrics show: those have the metrics'
+// names for as long as they are there, also while they have no context of the kind.
+func (t *tree) hold(f *form, g *group, n int) {
+	g.held += n
+	for i, s := range f.stats {
+		if s == nil {
+			continue
+		}
+		col := g.columns[i]
+		if col.holders += n; col.there && (col.holders == 0 || col.holders == n) {
+			t.names.Living(col.metric.Name, n)
+		}
+	}
+}
+
 // drop takes a context away.
 func (t *tree) drop(l *live) {
 	path := l.c.Path
@@ -153,6 +177,7 @@ func (t *tree) drop(l *live) {
 		l.group.insts.Remove(l.inst)
 	} else {
 		l.group.live = nil
+		t.hold(l.form, l.group, -1)
 	}
 	t.use(l.form, l.group, -1)
 	delete(t.paths, path)

@@ -29,6 +29,7 @@ type tree struct {
 	freed   []string // paths for which somebody waits
 	metrics map[pcp.PMID]*column
 	used    map[string]*column // by the metric's name
+	nodes   map[string]int     // how many of them there are at a node of the name space and below it
 
 	fetch   uint64 // counts requests
 	wanted  []*group
@@ -70,8 +71,8 @@ type form struct {
 	fields []reader.Field // by column
 	stats  []*reader.Stat // by column, nil for those that the context has not got
 	has    []bool         // by column, whether there is one
-	shapes []shape        // by column, what its metric was
 	n      int            // values exported
+	second bool           // a metric has its second name, see tree.column
 
 	want []uint16       // the columns it has that requests ask for at present
 	read []reader.Field // where their values lie
@@ -87,13 +88,16 @@ type formKey struct {
 
 // group is a fixed context's metrics, or those of the volatile contexts below one.
 type group struct {
-	key     string
-	path    string // of the fixed context
-	live    *live  // a fixed context that is there
-	insts   *pmda.InDom[place]
-	columns []*column
-	byName  map[string]int
-	highest int32 // id of an instance
+	key      string
+	path     string // of the fixed context
+	volatile bool   // those below it
+	inst     bool   // whose names have naming.Inst
+	held     int    // forms that suppliers have which are there
+	live     *live  // a fixed context that is there
+	insts    *pmda.InDom[place]
+	columns  []*column
+	byLabel  map[string]int
+	highest  int32 // id of an instance
 
 	lives []*live // by place; nil where nobody is
 	spots []spot  // by place
@@ -107,17 +111,21 @@ type group struct {
 
 // column is a metric.
 type column struct {
-	group  *group
-	index  int
-	stat   string
-	typ    pcp.Type
-	metric pmda.Metric
-	key    string        // what its number was given to
-	user   *account.User // who has it on his account
-	users  int           // live contexts that have it
-	away   time.Time
-	there  bool     // exported
-	read   uint64   // the last request that values were read for
-	bits   []uint64 // the values, by place
-	texts  []string // the same for characters
+	group   *group
+	index   int
+	label   string // what names it in its group, see group.labels
+	kind    string // of volatile context that it was exported for
+	stat    string
+	decl    reader.Stat // as it was exported; the zero Stat for a metric of before
+	typ     pcp.Type
+	metric  pmda.Metric
+	key     string        // what its number was given to
+	user    *account.User // who has it on his account
+	users   int           // live contexts that have it
+	holders int           // suppliers that have such contexts, or had since they came
+	away    time.Time
+	there   bool     // exported
+	read    uint64   // the last request that values were read for
+	bits    []uint64 // the values, by place
+	texts   []string // the same for characters
 }

@@ -56,9 +56,6 @@ func (k *Keeper) Next() *kept.Metric {
 	return m
 }
 
-// Left returns how many metrics are still to be shown again.
-func (k *Keeper) Left() int { return len(k.todo) }
-
 // saves reports whether the file is this agent's to write: not while it only looks or has
 // yet to show what is there, nor while another process has the numbers.
 func (k *Keeper) saves() bool {

@@ -7,50 +7,107 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// Metric makes the name of a metric, on a user's account, for a statistic of the fixed
-// context at path, or of the volatile ones below it, which key tells. Parts that come out
-// like others of another kind, or of another path, have a suffix; see claim for who has
-// not. taken reports whether another metric has a name.
-func (n *Names) Metric(path, key, stat string, u *account.User, taken func(name string) bool) (string, error) {
-	name := n.Root
-	for i := len(n.Root) + 1; i <= len(path); i++ {
-		if i < len(path) && path[i] != '/' {
+// Statistic is what a metric is named after.
+type Statistic struct {
+	Path     string // of the fixed context that has it, or that the volatile ones with it are below
+	Volatile bool
+	Inst     bool   // the name has Inst
+	Label    string // the statistic's name, with what stands before it where its own name does not do
+}
+
+// Inst is the part of a name that tells the statistics of volatile contexts from those of
+// the fixed context that they are below, where that has any.
+const Inst = "inst"
+
+// Key returns the path of a statistic: that of the volatile contexts has an asterisk for
+// their names. A context that is itself named by asterisks has one more.
+func (s Statistic) Key() string { return GroupKey(s.Path, s.Volatile) + "/" + s.Label }
+
+// GroupKey returns what stands for a fixed context, or for the volatile ones below it.
+func GroupKey(path string, volatile bool) string {
+	key := path
+	if strings.Contains(path, "*") {
+		parts := strings.Split(path, "/")
+		for i, p := range parts {
+			if strings.Trim(p, "*") == "" {
+				parts[i] += "*"
+			}
+		}
+		key = strings.Join(parts, "/")
+	}
+	if volatile {
+		key += "/*"
+	}
+	return key
+}
+
+// Metric makes the name of a metric, on a user's account. The parts of the context's path
+// and those of the label are the parts of the name. Parts that come out like others of
+// another kind, or of another path, have a suffix; see claim for who has not. taken reports whether another metric has a name.
+func (n *Names) Metric(s Statistic, u *account.User, taken func(name string) bool) (string, error) {
+	name, node := n.Root, ""
+	add := func(part, original string) error {
+		node = name + "." + part
+		mine, err := n.claim(node, u, "/") // contexts may share a node; statistics may not
+		if name = node; !mine {
+			name += Suffix(original)
+		}
+		return err
+	}
+	for i := strings.IndexByte(s.Path+"/", '/') + 1; i <= len(s.Path); i++ { // the first part is Root
+		if i < len(s.Path) && s.Path[i] != '/' {
 			continue
 		}
-		node := name + "." + Part(path[strings.LastIndexByte(path[:i], '/')+1:i])
-		mine, err := n.claim(node, "/", u) // contexts may share a node; statistics may not
-		if err != nil {
+		if err := add(Part(s.Path[strings.LastIndexByte(s.Path[:i], '/')+1:i]), s.Path[:i]); err != nil {
 			return "", err
 		}
-		if name = node; !mine {
-			name += Suffix(path[:i])
+	}
+	originals := []string{s.Key()}
+	if s.Inst {
+		if err := add(Inst, s.Path+"/*"); err != nil {
+			return "", err
+		}
+	} else if s.Volatile && !strings.Contains(s.Label, "/") {
+		// One name for both: the context itself has no statistics now, but it may have them
+		// at another time, when this one has another name.
+		originals = append(originals, GroupKey(s.Path, false)+"/"+s.Label)
+	} else if !s.Volatile {
+		originals = append(originals, GroupKey(s.Path, true)+"/"+s.Label)
+	}
+	kind := strings.Split(s.Label, "/")
+	for i, part := range kind[:len(kind)-1] {
+		if err := add(Part(part), s.Path+"/"+strings.Join(kind[:i+1], "/")); err != nil {
+			return "", err
 		}
 	}
-	leaf, original := name+"."+Part(stat), key+"/"+stat
-	mine, err := n.claim(leaf, original, u)
+	leaf := name + "." + Part(kind[len(kind)-1])
+	mine, err := n.claim(leaf, u, originals...)
 	if !mine || taken(leaf) {
-		leaf += Suffix(original)
+		leaf += Suffix(s.Key())
 	}
 	return leaf, err
 }
 
-// claim reports whether what was called original has the plain name: the first one that
-// comes, for as long as its metric is there, with or without supplier. After that another
-// user may take the name over; of one user's the same one has it for ever. All that is kept:
-// plain, what has it and who, and again under a higher number for each that took it over.
-func (n *Names) claim(plain, original string, u *account.User) (bool, error) {
-	turn := n.holder(plain)
-	key, user := generation(plain, turn), fmt.Sprint(" @", u.UID)
-	if _, there := n.names.Lookup(key); there {
-		if _, mine := n.names.Lookup(key + " " + original); mine {
-			return true, nil
+// claim reports whether what was called by one of the originals has the plain name: the
+// first one that comes, for as long as suppliers that are there have something of that name
+// or below it. After that another user may take the name over; of one user's the same one
+// has it for ever. All that is kept: plain, what has it and who, and again with a higher
+// number for each that took it over.
+func (n *Names) claim(plain string, u *account.User, originals ...string) (bool, error) {
+	turn := n.last(func(turn int) string { return holder(plain, turn) })
+	key, user := holder(plain, max(turn, 0)), fmt.Sprint(" @", u.UID)
+	if turn >= 0 {
+		for _, o := range originals {
+			if _, mine := n.names.Lookup(key + " " + o); mine {
+				return true, nil
+			}
 		}
-		if _, same := n.names.Lookup(key + user); same || !n.vacant(plain) || n.Users.NewName(u) != nil {
+		if _, same := n.names.Lookup(key + user); same || n.living[plain] > 0 || !n.Settled() || n.Users.NewName(u) != nil {
 			return false, nil
 		}
-		key = generation(plain, turn+1)
+		key = holder(plain, turn+1)
 	}
-	for _, name := range []string{key + user, key + " " + original, key} { // the key last: it makes them count
+	for _, name := range []string{key + user, key + " " + originals[0], key} { // the key last: it makes them count
 		if _, err := n.names.ID(name); err != nil {
 			return false, ErrNumber
 		}
@@ -58,47 +115,19 @@ func (n *Names) claim(plain, original string, u *account.User) (bool, error) {
 	return true, nil
 }
 
-// holder returns how often a plain name has been taken over.
-func (n *Names) holder(plain string) int {
-	has := func(turn int) bool {
-		_, ok := n.names.Lookup(generation(plain, turn))
-		return ok
-	}
-	low, high := 0, 1 // that of low counts, or none does
-	for has(high) {
-		low, high = high, 2*high
-	}
-	for high-low > 1 {
-		if mid := (low + high) / 2; has(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
-
-func generation(plain string, turn int) string {
+// holder returns what stands for the one that has taken a name over so many times.
+func holder(plain string, turn int) string {
 	if turn == 0 {
 		return plain
 	}
 	return fmt.Sprintf("%s ^%d", plain, turn)
 }
 
-// vacant reports whether no metric has a name or is below it. At the start that is not known
-// until all are there again.
-func (n *Names) vacant(name string) bool {
-	return n.below[name] == 0 && n.Settled()
-}
-
-// Used counts a metric that comes or goes.
-func (n *Names) Used(name string, add int) {
+// Living counts a metric whose supplier comes or goes.
+func (n *Names) Living(name string, add int) {
 	for i := range len(name) + 1 {
-		if i < len(name) && name[i] != '.' {
-			continue
-		}
-		if n.below[name[:i]] += add; n.below[name[:i]] == 0 {
-			delete(n.below, name[:i])
+		if i == len(name) || name[i] == '.' {
+			count(n.living, name[:i], add)
 		}
 	}
 }

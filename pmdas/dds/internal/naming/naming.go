@@ -34,8 +34,7 @@ type Options struct {
 	Users *account.Users
 	Log   func(format string, args ...any)
 
-	// Settled reports whether all metrics that outlive their suppliers are shown again,
-	// and all suppliers are taken in.
+	// Settled reports whether all suppliers that are there have been taken in.
 	Settled func() bool
 }
 
@@ -51,14 +50,15 @@ type Names struct {
 	items, serials, names pmda.KeptNumbers
 	instances             pmda.KeptNumbers // of all domains that have none of their own
 
-	fixed map[string]int // how many suppliers have a fixed context
-	below map[string]int // how many metrics there are at a node of the name space and below it
+	fixed   map[string]int // how many suppliers have a fixed context
+	divided map[string]int // how many have it with statistics of its own
+	living  map[string]int // how many metrics of suppliers that are there are at a node of the name space and below it
 }
 
 // Open opens the numbers that are kept for ever: metrics, instance domains, instances, and
 // who of several that come out alike has a name unchanged.
 func Open(o Options) (*Names, error) {
-	n := &Names{Options: o, fixed: make(map[string]int), below: make(map[string]int)}
+	n := &Names{Options: o, fixed: make(map[string]int), divided: make(map[string]int), living: make(map[string]int)}
 	for _, part := range []struct {
 		to   *pmda.KeptNumbers
 		name string
@@ -77,17 +77,82 @@ func Open(o Options) (*Names, error) {
 	return n, nil
 }
 
-// Known reports whether a metric's key has its number already.
-func (n *Names) Known(key string) bool {
-	_, ok := n.items.Lookup(key)
+// Key is what a metric's number is given to.
+type Key struct {
+	Text  string
+	known bool
+	mark  string // what it is registered as among the names
+}
+
+// Key returns the key of the metric of a path in a form: its type, semantics and units. A
+// number is for ever that of one path in one form. When the form changes the number is not
+// used any more, not even when the form changes back: a metric that had two numbers at
+// different times has a third one then.
+func (n *Names) Key(form, path string) Key {
+	mark := "number of " + path
+	turn := n.last(func(turn int) string { return keyOf(mark, turn) })
+	k := Key{Text: keyOf(form+" "+path, max(turn, 0)), mark: keyOf(mark, max(turn, 0))}
+	if k.known = n.Known(k.Text); !k.known && turn >= 0 {
+		k = Key{Text: keyOf(form+" "+path, turn+1), mark: keyOf(mark, turn+1)}
+		k.known = n.Known(k.Text)
+	}
+	return k
+}
+
+// New reports whether the key has no number yet.
+func (k Key) New() bool { return !k.known }
+
+// keyOf adds to a name how often its bearer has changed. No path holds a tab.
+func keyOf(name string, turn int) string {
+	if turn == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s\t%d", name, turn)
+}
+
+// last returns the last turn whose name is registered among the names, of turns that are
+// registered in order, or -1.
+func (n *Names) last(name func(turn int) string) int {
+	has := func(turn int) bool {
+		_, ok := n.names.Lookup(name(turn))
+		return ok
+	}
+	low, high := -1, 0 // that of low is there
+	for has(high) {
+		low, high = high, 2*high+1
+	}
+	for high-low > 1 {
+		if mid := (low + high) / 2; has(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// Known reports whether the text of a key has its number already.
+func (n *Names) Known(text string) bool {
+	_, ok := n.items.Lookup(text)
 	return ok
 }
 
-// Item returns a metric's number, split into cluster and item.
-func (n *Names) Item(key string) (cluster, item int, err error) {
-	id, err := n.items.ID(key)
-	if err != nil {
-		return 0, 0, fmt.Errorf("%w: %w", ErrNumber, err)
+// Give gives a key its number.
+func (n *Names) Give(k Key) error {
+	if _, err := n.items.ID(k.Text); err != nil {
+		return fmt.Errorf("%w: %w", ErrNumber, err)
+	}
+	if _, err := n.names.ID(k.mark); err != nil { // the mark last: it makes the number count
+		return fmt.Errorf("%w: %w", ErrNumber, err)
+	}
+	return nil
+}
+
+// Item returns the number of a key's text, split into cluster and item.
+func (n *Names) Item(text string) (cluster, item int, err error) {
+	id, ok := n.items.Lookup(text)
+	if !ok {
+		return 0, 0, ErrNumber
 	}
 	return FirstCluster + int(id)>>10, int(id) & pcp.MaxItem, nil
 }
@@ -119,10 +184,23 @@ type within struct {
 
 func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
 
-// Fixed counts the fixed contexts of suppliers, which are what volatile ones are
-// instances below.
-func (n *Names) Fixed(path string, add int) {
-	if n.fixed[path] += add; n.fixed[path] == 0 {
-		delete(n.fixed, path)
+// Fixed counts the fixed contexts of suppliers that are there, which are what volatile ones
+// are instances below. It reports whether the names of the metrics of those have changed,
+// since the context was none before that has statistics of its own.
+func (n *Names) Fixed(path string, statistics bool, add int) bool {
+	count(n.fixed, path, add)
+	if statistics {
+		count(n.divided, path, add)
+	}
+	return statistics && add > 0 && n.divided[path] == 1
+}
+
+// Divided reports whether a supplier that is there has a fixed context of that path with
+// statistics of its own.
+func (n *Names) Divided(path string) bool { return n.divided[path] > 0 }
+
+func count(m map[string]int, key string, add int) {
+	if m[key] += add; m[key] == 0 {
+		delete(m, key)
 	}
 }

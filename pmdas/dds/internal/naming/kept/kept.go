@@ -29,17 +29,22 @@ const (
 
 // Metric is one metric.
 type Metric struct {
-	Key     string     `json:"key"`   // what its number was given to
-	Group   string     `json:"group"` // path of the context, with "/*" for the volatile ones below
-	Stat    string     `json:"stat"`
-	Type    pcp.Type   `json:"type"`
-	Sem     pcp.Sem    `json:"sem"`
-	Units   uint32     `json:"units"` // PCP's word
-	OneLine string     `json:"oneline"`
-	Help    string     `json:"help"`
-	Labels  pcp.Labels `json:"labels"`
-	UID     uint32     `json:"uid"`  // whose supplier it was
-	Away    int64      `json:"away"` // since when, in Unix seconds; 0: its supplier was there
+	Key      string     `json:"key"` // what its number was given to
+	Name     string     `json:"name"`
+	Context  string     `json:"context"`            // path of the fixed context
+	Volatile bool       `json:"volatile,omitempty"` // one of those below it
+	Label    string     `json:"label"`              // of the statistic among those of the context
+	Kind     string     `json:"kind,omitempty"`     // of volatile context
+	Stat     string     `json:"stat"`
+	Group    string     `json:"group,omitempty"` // of earlier versions: Context, with "/*" for Volatile
+	Type     pcp.Type   `json:"type"`
+	Sem      pcp.Sem    `json:"sem"`
+	Units    uint32     `json:"units"` // PCP's word
+	OneLine  string     `json:"oneline"`
+	Help     string     `json:"help"`
+	Labels   pcp.Labels `json:"labels"`
+	UID      uint32     `json:"uid"`  // whose supplier it was
+	Away     int64      `json:"away"` // since when, in Unix seconds; 0: its supplier was there
 }
 
 // Since returns since when the metric has been without supplier: now, where one was
