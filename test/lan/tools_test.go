@@ -154,7 +154,8 @@ func TestPmrep(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%d lines, want 4:\n%s", len(lines), out)
 	}
-	contains(t, lines[0], `"rtime.lan.requests-127.0.0.1"`, `"rtime.lan.requests-::1"`, `"rtime.lan.up-127.0.0.2"`)
+	head := strings.NewReplacer("[", "-", "]", "").Replace(lines[0]) // PCP 7 writes [INSTANCE], PCP 6 -INSTANCE
+	contains(t, head, `"rtime.lan.requests-127.0.0.1"`, `"rtime.lan.requests-::1"`, `"rtime.lan.up-127.0.0.2"`)
 	for _, line := range lines[2:] { // the first sample has no rates yet
 		fields := strings.Split(line, ",")
 		if len(fields) != 7 || strings.Join(fields[4:], ",") != "1,1,1" {
