@@ -1,11 +1,26 @@
 # shellcheck shell=sh
 # Putting files where they belong, and knowing later which ones they were. To be
-# sourced after common.sh and load_pcp; $manifest is the list to add to.
+# sourced after common.sh and load_pcp; $manifest is the list to add to, $known has the lists
+# of what is installed already.
+
+# make_dir makes a folder and those above it. It lists those that it made, and those that an
+# earlier installation made, which $known lists.
+make_dir() {
+	! grep -qxF -- "$1/" "$manifest" || return 0
+	if [ ! -d "$1" ]; then
+		make_dir "$(dirname "$1")" && mkdir "$1" || return 1
+	elif grep -qxF -- "$1/" "$known"; then
+		make_dir "$(dirname "$1")" || return 1
+	else
+		return 0
+	fi
+	say "$1/" >>"$manifest"
+}
 
 # put MODE FROM TO installs a file. It appears whole or not at all, and a program that
 # runs from the old one goes on running.
 put() {
-	mkdir -p "$(dirname "$3")" || return 1
+	make_dir "$(dirname "$3")" || return 1
 	fresh=$(dirname "$3")/.$(basename "$3").fresh
 	cp "$2" "$fresh" && chmod "$1" "$fresh" && chown 0:0 "$fresh" && mv -f "$fresh" "$3" || return 1
 	say "$3" >>"$manifest"
@@ -14,9 +29,26 @@ put() {
 # put_linked MODE FROM TO LINK installs a file and a link to it, unless they are one.
 put_linked() {
 	put "$1" "$2" "$3" || return 1
-	[ "$3" != "$4" ] || return 0
-	mkdir -p "$(dirname "$4")" && ln -sfn "$3" "$4" || return 1
-	say "$4" >>"$manifest"
+	[ "$3" = "$4" ] || put_link "$3" "$4"
+}
+
+# put_link TARGET LINK installs a link.
+put_link() {
+	make_dir "$(dirname "$2")" && ln -sfn "$1" "$2" || return 1
+	say "$2" >>"$manifest"
+}
+
+# put_root FROM installs the files and links below a folder under their paths below /.
+put_root() {
+	(cd "$1" && find . ! -type d) | sed 's|^\.||' | while read -r f; do
+		if [ -L "$1$f" ]; then
+			put_link "$(readlink "$1$f")" "$f"
+		elif [ -x "$1$f" ]; then
+			put 755 "$1$f" "$f"
+		else
+			put 644 "$1$f" "$f"
+		fi || exit 1
+	done
 }
 
 # put_tree FROM TO LINK installs a folder of folders of files, each with a link.
@@ -38,8 +70,7 @@ put_config() {
 		put 644 "$1" "$2.new" || return 1
 		say "$2 is kept as it is; the new default is $2.new"
 	fi
-	ln -sfn "$2" "$3" || return 1
-	say "$3" >>"$manifest"
+	put_link "$2" "$3"
 }
 
 # put_tmpfiles FROM STAGE NAME FOLDER... installs what systemd-tmpfiles is to make when the
@@ -57,15 +88,26 @@ put_tmpfiles() {
 	done
 }
 
-# remove_listed removes the files named in one list and not in another, and then the
-# folders that this leaves empty.
+# remove_listed removes the files named in one list and not in another, and the folders of
+# the first, which end in a slash, that this leaves empty. A list names a folder before what
+# is in it.
 remove_listed() {
 	# Read first: the list itself may be among what is removed.
-	list=$(grep -vxFf "$2" "$1")
+	list=$(grep -vxFf "$2" "$1" | sort -r)
 	say "$list" | while read -r f; do
-		[ -n "$f" ] || continue
-		rm -f "$f"
-		rmdir -p --ignore-fail-on-non-empty "$(dirname "$f")" 2>/dev/null
+		case $f in
+		'') ;;
+		*/) [ ! -d "$f" ] || rmdir --ignore-fail-on-non-empty "$f" ;;
+		*) rm -f "$f" ;;
+		esac
 	done
 	return 0
+}
+
+# replace_list OLD NEW removes what an earlier list has and the new one has not, and puts
+# the new one in the earlier one's place.
+replace_list() {
+	[ ! -f "$1" ] || remove_listed "$1" "$2"
+	say "$1" >>"$2"
+	cp "$2" "$(dirname "$1")/.files.fresh" && mv -f "$(dirname "$1")/.files.fresh" "$1"
 }

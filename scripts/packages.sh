@@ -68,3 +68,19 @@ install_pcp() {
 	# Not every distribution has what it installs start with the machine.
 	! systemd_runs || systemctl enable pmcd
 }
+
+compiler_works() {
+	command -v make >/dev/null &&
+		printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' |
+		"${CC:-cc}" -x c -o /dev/null - 2>/dev/null
+}
+
+# install_compiler installs a C compiler and make unless they are there.
+install_compiler() {
+	compiler_works && return 0
+	say "== installing a C compiler"
+	libc=glibc-devel
+	! command -v apt-get >/dev/null || libc=libc6-dev
+	install_packages gcc make "$libc" && compiler_works ||
+		die "the libraries need a C compiler and make: install them, or leave the libraries out by --no-libraries"
+}

@@ -26,11 +26,6 @@ func (s *system) tmpfiles() string {
 // PCP runs as, as long as the agent is installed.
 func TestTmpfiles(t *testing.T) {
 	s := newSystem(t)
-	if s.status("dds") != "" {
-		t.Cleanup(func() { s.must(top(t, "Install"), "dds") })
-	} else {
-		t.Cleanup(func() { s.must(top(t, "Remove"), "--purge", "dds") })
-	}
 	s.must(top(t, "Install"), "dds")
 	path := s.tmpfiles()
 	text, err := os.ReadFile(path)

@@ -4,6 +4,7 @@ package install
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,19 +12,49 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // system is the machine's own PCP.
 type system struct {
-	t   *testing.T
+	t   testing.TB
 	env map[string]string // what /etc/pcp.conf says
 }
 
-// newSystem makes sure that the agent is not installed, and sees to it that in the
-// end the machine is as it was found: with the agent, if it had it, and with the
-// configuration and instance ids there were.
+// ours are the agents that Install installs.
+var ours = []string{"rtlan", "rtarm", "dds"}
+
+// found is what the first of the tests found on the machine.
+var found struct {
+	once   sync.Once
+	agents []string
+	files  map[string]kept
+}
+
+// kept is a configuration, or what an agent keeps across restarts.
+type kept struct {
+	text     []byte
+	mode     fs.FileMode
+	uid, gid int
+}
+
+func init() {
+	around = func(run func() int) int {
+		code := run()
+		if err := restore(); err != nil {
+			fmt.Println("the machine is not as it was found:", err)
+			return 1
+		}
+		return code
+	}
+}
+
+// newSystem makes sure that no agent of ours is installed, neither when the test begins nor
+// when it has ended. In the end of all tests those come back that the machine had, with
+// their configurations and ids.
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -40,56 +71,66 @@ func newSystem(t *testing.T) *system {
 	for _, m := range regexp.MustCompile(`(?m)^(PCP_\w+)=(.*)$`).FindAllStringSubmatch(string(text), -1) {
 		s.env[m[1]] = m[2]
 	}
-	before := s.status("rtlan") != ""
-	kept := s.keep(s.conf(), s.ids())
-	t.Cleanup(func() {
-		s.must(top(t, "Remove"), "--purge", "rtlan")
-		kept()
-		if before {
-			s.must(top(t, "Install"), "rtlan")
-		}
-	})
-	s.must(top(t, "Remove"), "--purge", "rtlan")
+	found.once.Do(s.find)
+	t.Cleanup(func() { s.must(top(t, "Remove"), "--purge") })
+	s.must(top(t, "Remove"), "--purge")
 	return s
 }
 
-func (s *system) conf() string { return filepath.Join(s.env["PCP_SYSCONF_DIR"], "rtlan", "rtlan.conf") }
-func (s *system) ids() string {
-	return filepath.Join(s.env["PCP_VAR_DIR"], "config", "pmda", "rtlan.ids")
-}
-
-// keep remembers files, and returns a function that brings them back.
-func (s *system) keep(paths ...string) (restore func()) {
-	type file struct {
-		data []byte
-		info fs.FileInfo
-	}
-	kept := make(map[string]file)
-	for _, path := range paths {
-		if data, err := os.ReadFile(path); err == nil {
+// find remembers what is installed.
+func (s *system) find() {
+	s.t.Helper()
+	found.files = make(map[string]kept)
+	for _, agent := range ours {
+		if s.status(agent) != "" {
+			found.agents = append(found.agents, agent)
+		}
+		confs, _ := filepath.Glob(filepath.Join(s.env["PCP_SYSCONF_DIR"], agent, "*"))
+		state, _ := filepath.Glob(filepath.Join(s.state(), agent+".*"))
+		for _, path := range append(confs, state...) {
 			info, err := os.Stat(path)
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			kept[path] = file{data, info}
-		}
-	}
-	return func() {
-		for path, f := range kept {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				s.t.Error(err)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				s.t.Fatal(err)
 			}
-			if err := os.WriteFile(path, f.data, f.info.Mode()); err != nil {
-				s.t.Error(err)
-			}
-			if filepath.Dir(path) == filepath.Dir(s.ids()) {
-				if out, code := s.run("chown", s.env["PCP_USER"], path); code != 0 {
-					s.t.Error(out)
-				}
-			}
+			owner := info.Sys().(*syscall.Stat_t)
+			found.files[path] = kept{text, info.Mode(), int(owner.Uid), int(owner.Gid)}
 		}
 	}
 }
+
+// restore brings back what find remembers.
+func restore() error {
+	for path, f := range found.files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.text, f.mode); err != nil {
+			return err
+		}
+		if err := os.Chown(path, f.uid, f.gid); err != nil {
+			return err
+		}
+	}
+	if len(found.agents) == 0 {
+		return nil
+	}
+	install, err := filepath.Abs("../../Install")
+	if err != nil {
+		return err
+	}
+	if out, err := exec.Command(install, found.agents...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", install, err, out)
+	}
+	return nil
+}
+
+func (s *system) conf() string  { return filepath.Join(s.env["PCP_SYSCONF_DIR"], "rtlan", "rtlan.conf") }
+func (s *system) state() string { return filepath.Join(s.env["PCP_VAR_DIR"], "config", "pmda") }
+func (s *system) ids() string   { return filepath.Join(s.state(), "rtlan.ids") }
 
 // run runs a program without a terminal and with nothing to read.
 func (s *system) run(name string, args ...string) (out string, code int) {
@@ -138,13 +179,14 @@ func (s *system) files() []string {
 	for _, root := range []string{
 		s.env["PCP_SYSCONF_DIR"], s.env["PCP_PMDASADM_DIR"], s.env["PCP_VAR_DIR"], s.env["PCP_SHARE_DIR"],
 		s.env["PCP_BINADM_DIR"], s.env["PCP_MAN_DIR"] + "/man1", s.env["PCP_TMP_DIR"] + "/mmv",
+		"/usr/local/lib", "/usr/local/include", "/usr/local/share/man", "/etc/ld.so.conf.d", "/usr/lib/tmpfiles.d", "/etc/tmpfiles.d",
 	} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil && !os.IsNotExist(err) {
 				return err
 			}
 			inTmp := strings.HasPrefix(path, s.env["PCP_TMP_DIR"]) && filepath.Base(path) != "rtlan"
-			otherIDs := filepath.Dir(path) == filepath.Dir(s.ids()) && !strings.HasPrefix(filepath.Base(path), "rtlan")
+			otherIDs := filepath.Dir(path) == s.state() && !strings.HasPrefix(filepath.Base(path), "rtlan")
 			if !inTmp && !otherIDs {
 				list = append(list, path)
 			}

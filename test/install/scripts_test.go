@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,7 +104,7 @@ func TestPutConfig(t *testing.T) {
 	write(t, dir, map[string]string{"default": "one\n"})
 	put := func() string {
 		t.Helper()
-		out, code := shell(t, dir, "common files", "manifest=list; : >list; put_config default etc/a.conf a.conf; echo; cat list")
+		out, code := shell(t, dir, "common files", "manifest=list known=/dev/null; : >list; put_config default etc/a.conf a.conf; echo; cat list")
 		if code != 0 {
 			t.Fatalf("exit status %d: %s", code, out)
 		}
@@ -113,7 +114,7 @@ func TestPutConfig(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
 		return string(text)
 	}
-	if list := put(); read("etc/a.conf") != "one\n" || list != "\na.conf\n" {
+	if list := put(); read("etc/a.conf") != "one\n" || list != "\netc/\na.conf\n" {
 		t.Errorf("first: %q, listed %q", read("etc/a.conf"), list)
 	}
 	if put(); read("etc/a.conf.new") != "" {
@@ -132,19 +133,46 @@ func TestPutConfig(t *testing.T) {
 func TestRemoveListed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
-		"a/b/gone": "", "a/b c/gone too": "", "a/stays": "", "x/not listed": "",
-		"old": "a/b/gone\na/b c/gone too\na/stays\nnever/was\n", "new": "a/stays\n",
+		"a/b/gone": "", "a/b c/gone too": "", "a/stays": "", "x/not listed": "", "y/listed": "",
+		"old": "a/b/\na/b/gone\na/b c/\na/b c/gone too\na/\na/stays\nnever/\nnever/was\nx/\ny/listed\n", "new": "a/stays\n",
 	})
-	if out, code := shell(t, dir, "common files", "remove_listed old new; find a x | sort"); code != 0 ||
-		out != "a\na/stays\nx\nx/not listed\n" {
+	if out, code := shell(t, dir, "common files", "remove_listed old new; find a x y | sort"); code != 0 ||
+		out != "a\na/stays\nx\nx/not listed\ny\n" {
 		t.Errorf("left, exit status %d:\n%s", code, out)
 	}
+}
+
+// TestSharedFolders: two lists have files in a folder that the first made; it goes with the
+// last of them, and one that was there before stays.
+func TestSharedFolders(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"file": "", "there/before": ""})
+	out, code := shell(t, dir, "common files", `rm there/before
+known=/dev/null manifest=one; : >one; put 644 file there/made/deep/a
+known=one manifest=two; : >two; put 644 file there/made/b && put_link b there/made/c && echo two >>two
+cat one two >known
+known=known manifest=again; : >again; put 644 file there/made/deep/a && echo one >>again && replace_list one again
+remove_listed one /dev/null; find there; echo
+remove_listed two /dev/null; find there one two`)
+	want := "there\nthere/made\nthere/made/b\nthere/made/c\n\nthere\n"
+	if lines := strings.SplitN(out, "find:", 2); code == 0 || len(lines) != 2 || !equalLines(lines[0], want) {
+		t.Errorf("exit status %d, left\n%swant\n%s", code, out, want)
+	}
+}
+
+// equalLines compares lines in any order.
+func equalLines(a, b string) bool {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // TestPut replaces a program that is running.
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
-	out, code := shell(t, dir, "common files", `manifest=list
+	out, code := shell(t, dir, "common files", `manifest=list known=/dev/null
+: >list
 cp /bin/sleep prog
 ./prog 60 &
 put 755 /bin/true prog

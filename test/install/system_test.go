@@ -240,3 +240,41 @@ func (s *system) inDir(dir, script string) {
 	s.t.Helper()
 	s.must("/bin/sh", "-c", "cd "+dir+" && exec "+script+" </dev/null")
 }
+
+// TestDomainTaken has the example's own Install find its domain number with another agent.
+func TestDomainTaken(t *testing.T) {
+	s := newSystem(t)
+	conf := s.env["PCP_PMCDCONF_PATH"]
+	before, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(s.env["PCP_PMDAS_DIR"], "hello")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		os.RemoveAll(dir)
+		if err := os.WriteFile(conf, before, 0o644); err != nil {
+			t.Error(err)
+		}
+	})
+	taken := append([]byte("squatter\t500\tpipe\tbinary\t/bin/false\n"), before...)
+	if err := os.WriteFile(conf, taken, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "pmdahello"), "./examples/hello")
+	build.Dir = top(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.must(filepath.Join(dir, "pmdahello"), "--write", dir)
+	out, code := s.run("/bin/sh", "-c", "cd "+dir+" && exec ./Install </dev/null")
+	if want := "the agent squatter in " + conf + " has the domain number 500"; code != 1 || !strings.Contains(out, want) {
+		t.Errorf("exit status %d, want %q in\n%s", code, want, out)
+	}
+	if text, err := os.ReadFile(conf); err != nil || !bytes.Equal(text, taken) {
+		t.Errorf("Install changed %s, %v:\n%s", conf, err, text)
+	}
+}
