@@ -4,6 +4,8 @@
 #	make test       everything that can fail; as root, installs what it needs, goes on
 #	                after a failure and lists in the end what failed
 #	make deps check cross unit race system   the parts of it
+#	make test-fresh ./Install and make test on a bare Debian, as scripts/fresh makes one;
+#	                test-fresh-ci is its shorter form
 #	make fuzz       every fuzz target, FUZZTIME each
 #	make bench      every benchmark program; compares with what is installed
 #	make install    ./Install
@@ -27,7 +29,7 @@ MODULES := arm/otel
 in_modules = @set -e; for m in $(MODULES); do echo "cd $$m && $(1)"; (cd $$m && $(1)); done
 
 .PHONY: build test deps check cross unit unit-here unit-modules race race-here race-modules system \
-	fuzz bench install clean
+	test-fresh test-fresh-ci fuzz bench install clean
 .NOTPARALLEL:
 
 build:
@@ -67,6 +69,14 @@ race-modules:
 # scripts kill every process with an agent's name.
 system:
 	$(GOTEST) -tags system ./test/install
+
+test-fresh:
+	scripts/fresh make test
+
+# Every program that tests build, in C, C++ and Go, and everything that reads what PCP and
+# our agents have installed.
+test-fresh-ci:
+	scripts/fresh scripts/each deps unit
 
 # 32 bits, other byte order, weaker memory order: compiled, with the tests.
 cross: cross-arm64 cross-386 cross-s390x
