@@ -4,6 +4,7 @@ package reader
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
@@ -47,6 +48,51 @@ func (r *Reader) Stamp() (t time.Time, err error) {
 		}
 	})
 	return t, err
+}
+
+// Stamp holds the two words of a time stamp as they stand in memory: seconds and
+// microseconds, in whatever order the supplier stores their bytes.
+type Stamp struct {
+	words [2]uint64
+	width int // bytes of a word
+}
+
+// StampWords returns the time stamp of the supplier's last update as it stands in memory.
+// Each update makes another one of it, which is all that tells that the supplier lives.
+func (r *Reader) StampWords() (s Stamp, err error) {
+	off := uint64(r.head.u32(layout.HdrTimeOff))
+	s.width = int(r.head.u32(layout.HdrTimeWord))
+	err = r.m.Guard(func() {
+		for i := range s.words {
+			at := off + uint64(i*s.width)
+			if s.width == 8 {
+				s.words[i], _ = r.m.Load64(at)
+			} else {
+				v, _ := r.m.Load32(at)
+				s.words[i] = uint64(v)
+			}
+		}
+	})
+	return s, err
+}
+
+// Before returns how long before now the stamp was set, if it was less than limit before:
+// in the machine's byte order or, as the SPMI's guide wants it, in that of big-endian
+// machines.
+func (s Stamp) Before(now time.Time, limit time.Duration) (age time.Duration, ok bool) {
+	swapped := uint64(bits.ReverseBytes32(uint32(s.words[0])))
+	if s.width == 8 {
+		swapped = bits.ReverseBytes64(s.words[0])
+	}
+	for _, seconds := range []uint64{s.words[0], swapped} {
+		if seconds > 1<<40 {
+			continue // no time
+		}
+		if age = now.Sub(time.Unix(int64(seconds), 0)); age > 0 && age < limit {
+			return age, true
+		}
+	}
+	return 0, false
 }
 
 // GoAway reports whether the supplier was told to go away.

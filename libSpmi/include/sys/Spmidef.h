@@ -265,7 +265,8 @@ typedef struct {
  * SiShGoAway, SiShInterval and SiShSubscrib, and writes SiShT and SiShPortNo;
  * everything else it leaves alone.
  *
- * SiShT is in the machine's own byte order, as gettimeofday stores it.
+ * SiShT may be in the machine's own byte order, as gettimeofday stores it, or
+ * big-endian: what counts is that it changes.
  */
 typedef struct {
 	short SiShMajor;

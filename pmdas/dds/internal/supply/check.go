@@ -52,18 +52,18 @@ func (p *Supply) check(s *Supplier, now time.Time) bool {
 	return true
 }
 
-// checkStamp looks at the time stamp. A clock that is set, or a machine that slept,
-// makes no supplier old: a stamp counts as new whenever it is another than before. Only
-// one that is seen for the first time is compared with the clock.
+// checkStamp looks at the time stamp. A stamp counts as new whenever it is another than
+// before, whatever its value and the order of its bytes: a clock that is set, or a machine
+// that slept, makes no supplier old. Only one that is seen for the first time is compared
+// with the clock.
 func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
-	stamp, err := s.r.Stamp()
+	stamp, err := s.r.StampWords()
 	if err != nil {
 		return err
 	}
-	if s.stampAt.IsZero() || !stamp.Equal(s.stamp) {
-		first := s.stampAt.IsZero()
+	if first := s.stampAt.IsZero(); first || stamp != s.stamp {
 		s.stamp, s.stampAt = stamp, now
-		if old := now.Round(0).Sub(stamp); first && !stamp.IsZero() && old > 0 && old < 24*time.Hour {
+		if old, known := stamp.Before(now.Round(0), 24*time.Hour); first && known {
 			s.stampAt = now.Add(-old)
 		}
 	}

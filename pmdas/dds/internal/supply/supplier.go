@@ -21,8 +21,8 @@ type Supplier struct {
 	gone   bool
 	fault  error
 
-	stamp   time.Time // as last seen
-	stampAt time.Time // when it was first seen so
+	stamp   reader.Stamp // as last seen
+	stampAt time.Time    // when it was first seen so
 	told    Demand
 }
 

@@ -1,6 +1,7 @@
 package supply
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -180,5 +181,45 @@ func TestTrying(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("what a dead one left: %v", err)
+	}
+}
+
+// TestStampOrder: a supplier whose stamp changes is there, whatever the order of its bytes
+// and whatever time it tells; one whose stamp stands still is not. One that was old when it
+// was first seen is known to be, in both orders.
+func TestStampOrder(t *testing.T) {
+	for what, put := range map[string]func(*readertest.Segment, time.Time){
+		"machine's": func(s *readertest.Segment, t time.Time) { s.Stamp(t) },
+		"big-endian": func(s *readertest.Segment, t time.Time) {
+			binary.BigEndian.PutUint64(s.B[readertest.TimeOff:], uint64(t.Unix()))
+			binary.BigEndian.PutUint64(s.B[readertest.TimeOff+8:], uint64(t.Nanosecond()/1000))
+		},
+		"no time": func(s *readertest.Segment, t time.Time) { s.Put64(readertest.TimeOff, ^uint64(t.UnixNano())) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			b := open(t)
+			s := segment(t)
+			put(s, b.now)
+			s.Publish(b.p.Path, -1)
+			b.p.Look()
+			b.is("opened one", "has DDS/v/c")
+			for range 4 {
+				b.now = b.now.Add(b.p.Conf.Timeout - time.Second)
+				put(s, b.now)
+				b.p.Tick()
+			}
+			b.is()
+			b.now = b.now.Add(b.p.Conf.Timeout + time.Second)
+			b.p.Tick()
+			b.is("unload", "stale")
+			if what == "no time" {
+				return
+			}
+			old := segment(t)
+			put(old, b.now.Add(-time.Hour))
+			old.Publish(b.p.Path, -1)
+			b.p.Look()
+			b.is("opened one", "has DDS/v/c", "unload", "stale")
+		})
 	}
 }
