@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/health"
+	"github.com/pcp-rtime/rtime/internal/throttle"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
@@ -51,8 +52,8 @@ type Agent struct {
 	roster  *roster
 	tree    *tree
 	demand  *demand
-	quiet   quiet
-	labelAt time.Time // when clients were last told of new labels
+	lines   throttle.Log[uint32] // by the user who caused them
+	labelAt time.Time            // when clients were last told of new labels
 
 	health *health.File // the ticker's alone
 	shared sharedCounts
@@ -65,8 +66,9 @@ func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
 	c := conf.Defaults()
-	a := &Agent{conf: &c, dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: supply.WelcomeAtOnce, demand: newDemand()}
+	a := &Agent{conf: &c, dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: supply.WelcomeAtOnce, demand: newDemand(&c)}
 	now := func() time.Time { return a.now() }
+	a.lines = throttle.Log[uint32]{Now: now, Print: func(line string) { a.server.Logf("%s", line) }}
 	a.users = &account.Users{Conf: a.conf, Now: now}
 	a.roster = newRoster(a.users, now, a.complain)
 	a.tree = newTree(a.users, a.roster, a.demand, now, a.complain)
@@ -212,23 +214,8 @@ func (a *Agent) second() {
 // where contexts come and go all the time.
 const labelEvery = 10 * time.Second
 
-// quiet limits what strangers can have the agent log.
-type quiet struct {
-	second int64
-	lines  int
+// complain writes a line that a user has caused. Lines of each user are limited, and so are
+// those of all together.
+func (a *Agent) complain(uid uint32, format string, args ...any) {
+	a.lines.Printf(uid, format, args...)
 }
-
-// complain writes a line that a supplier has caused; 20 in a second at most.
-func (a *Agent) complain(format string, args ...any) {
-	if now := a.now().Unix(); now != a.quiet.second {
-		if left := a.quiet.lines - maxLines; left > 0 {
-			a.server.Logf("%d lines of this kind were left out", left)
-		}
-		a.quiet = quiet{second: now}
-	}
-	if a.quiet.lines++; a.quiet.lines <= maxLines {
-		a.server.Logf(format, args...)
-	}
-}
-
-const maxLines = 20

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ type lab struct {
 	state string
 	srv   *pmda.Server
 	ahead time.Duration
+
+	mu  sync.Mutex
+	log strings.Builder
 }
 
 // newLab makes a directory for segments and starts an agent.
@@ -83,7 +87,17 @@ type logWriter struct{ l *lab }
 
 func (w logWriter) Write(b []byte) (int, error) {
 	w.l.t.Logf("log: %s", b)
+	w.l.mu.Lock()
+	defer w.l.mu.Unlock()
+	w.l.log.Write(b)
 	return len(b), nil
+}
+
+// logged returns how often a text is in the log.
+func (l *lab) logged(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.log.String(), text)
 }
 
 // second has the agent do what it does once a second, and waits for it.

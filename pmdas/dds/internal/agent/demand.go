@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
@@ -13,6 +14,7 @@ import (
 // again is a subscription, from the second time on; one that has missed several turns is
 // none any more.
 type demand struct {
+	conf    *conf.Config
 	seed    maphash.Seed
 	subs    map[subKey]*subscription
 	now     subKey // of the fetch under way
@@ -31,7 +33,7 @@ type subKey struct {
 
 type subscription struct {
 	last     time.Time
-	interval time.Duration // 0: asked once
+	interval time.Duration // 0: asked once; else no shorter than the configuration's fastest
 	parts    []part
 }
 
@@ -42,15 +44,14 @@ type part struct {
 }
 
 const (
-	maxSubs     = 10000            // remembered
-	missed      = 3                // turns after which a subscription is over
-	slack       = 2 * time.Second  // and so much more
-	askedOnce   = 10 * time.Minute // for which a first time is remembered
-	minInterval = time.Millisecond
+	maxSubs   = 10000            // remembered
+	missed    = 3                // turns after which a subscription is over
+	slack     = 2 * time.Second  // and so much more
+	askedOnce = 10 * time.Minute // for which a first time is remembered
 )
 
-func newDemand() *demand {
-	return &demand{seed: maphash.MakeSeed(), subs: make(map[subKey]*subscription)}
+func newDemand(c *conf.Config) *demand {
+	return &demand{conf: c, seed: maphash.MakeSeed(), subs: make(map[subKey]*subscription)}
 }
 
 // begin notes who fetches what.
@@ -95,7 +96,7 @@ func (d *demand) settle() {
 		sub = &subscription{}
 		d.subs[d.now] = sub
 	default:
-		sub.interval = max(d.at.Sub(sub.last), minInterval)
+		sub.interval = max(d.at.Sub(sub.last), d.conf.Fastest)
 	}
 	sub.last = d.at
 	sub.parts = sub.parts[:0]

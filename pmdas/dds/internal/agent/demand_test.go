@@ -96,3 +96,41 @@ func TestLabelsChanged(t *testing.T) {
 	l.ahead = 22 * time.Second
 	told(false)
 }
+
+// TestFastest: a client that asks fast does not make suppliers work faster than the
+// configuration says.
+func TestFastest(t *testing.T) {
+	l := newLab(t, func(a *Agent) { a.conf.Fastest = 250 * time.Millisecond })
+	s := supl(t)
+	s.Publish(l.dir, -1)
+	d, err := l.Desc("dds.IBM.Test.gadgets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		l.ahead += time.Millisecond
+		l.Fetch(d.PMID)
+	}
+	l.second()
+	if ms := s.Get32(readertest.IntervalOff); ms != 250 {
+		t.Errorf("told %d ms", ms)
+	}
+}
+
+// TestLogPerUser: a user who causes lines without end has some of them in the log, and
+// another user's line is there still.
+func TestLogPerUser(t *testing.T) {
+	l := newLab(t)
+	for i := range 500 {
+		l.srv.Do(func() { l.a.complain(65534, "nobody's line %d", i) })
+	}
+	done := make(chan struct{})
+	l.srv.Do(func() { l.a.complain(1, "somebody's line"); close(done) })
+	<-done
+	if n := l.logged("nobody's line"); n == 0 || n > 100 {
+		t.Errorf("%d lines of 500", n)
+	}
+	if n := l.logged("somebody's line"); n != 1 {
+		t.Errorf("another user's line is there %d times", n)
+	}
+}

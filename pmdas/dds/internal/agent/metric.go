@@ -246,7 +246,7 @@ func (t *tree) reshape(path string) {
 		t.groups[g.key] = g
 		m.Name = name
 		if err := t.enter(col, col.user, m, col.key, col.typ); err != nil {
-			t.complain("metric %s, which was %s: %v", name, col.metric.Name, err)
+			t.complain(col.user.UID, "metric %s, which was %s: %v", name, col.metric.Name, err)
 		}
 		col.away = away
 	}

@@ -30,7 +30,7 @@ func (t *tree) revive(k *naming.Keeper) {
 		}
 		u := t.users.Of(m.UID)
 		if err := t.reviveOne(m, u); err != nil {
-			t.complain("metric %s of before: %v", m.Key, err)
+			t.complain(m.UID, "metric %s of before: %v", m.Key, err)
 		}
 		t.users.Settle(u)
 	}

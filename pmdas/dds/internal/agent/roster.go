@@ -16,7 +16,7 @@ import (
 type roster struct {
 	users    *account.Users
 	now      func() time.Time
-	complain func(format string, args ...any)
+	complain func(uid uint32, format string, args ...any)
 	rows     *pmda.InDom[*row]
 }
 
@@ -34,7 +34,7 @@ type row struct {
 	left     time.Time
 }
 
-func newRoster(users *account.Users, now func() time.Time, complain func(string, ...any)) *roster {
+func newRoster(users *account.Users, now func() time.Time, complain func(uint32, string, ...any)) *roster {
 	return &roster{users, now, complain, &pmda.InDom[*row]{
 		Serial: 0, Name: "suppliers", Keep: true,
 		OneLine: "dynamic data suppliers",
@@ -75,7 +75,7 @@ func (o *roster) enter(s *source) *row {
 			s.user.Rows++
 		}
 		if _, err := o.rows.Add(title, r); err != nil {
-			o.complain("supplier %s: %v", title, err)
+			o.complain(s.user.UID, "supplier %s: %v", title, err)
 			s.user.Rows--
 		}
 		return r

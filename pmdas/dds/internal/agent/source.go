@@ -35,7 +35,7 @@ func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 		slots: make(map[uint32]*live), forms: make(map[formKey]*form)}
 	s.kinds = kindsOf(sup.Contexts())
 	s.row = t.roster.enter(s)
-	t.server.Logf("supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
+	t.complain(s.user.UID, "supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
 	s.note(1)
 	return s
 }
@@ -101,14 +101,14 @@ func (s *source) Came(slot uint32, c *reader.Context, err error) {
 func (s *source) Stale(reason string) {
 	s.tree.demand.forget(s.sup)
 	s.row.state, s.row.reason = supply.Stale, reason
-	s.tree.complain("supplier %s: %s: told to go away", s.row.title, reason)
+	s.tree.complain(s.user.UID, "supplier %s: %s: told to go away", s.row.title, reason)
 }
 
 // Back is told that it is new again.
 func (s *source) Back() {
 	s.row.state, s.row.reason = supply.Ready, ""
 	s.note(1)
-	s.tree.complain("supplier %s: is back", s.row.title)
+	s.tree.complain(s.user.UID, "supplier %s: is back", s.row.title)
 }
 
 // Left is told that the supplier is gone.
@@ -116,19 +116,19 @@ func (s *source) Left(state supply.State, why error) {
 	s.tree.demand.forget(s.sup)
 	s.row.leave(state, why, s.tree.now())
 	if state != supply.Ended {
-		s.tree.complain("supplier %s: %s", s.row.title, s.row.why())
+		s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.why())
 	}
 }
 
 // second notes that a statistic is shown, but under its second name.
 func (s *source) second(what, name string) {
 	s.row.reason = what + " is " + name + ", as another supplier that is there has the name with another statistic"
-	s.tree.complain("supplier %s: %s", s.row.title, s.row.reason)
+	s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.reason)
 }
 
 // fault notes something of the supplier's that is not exported.
 func (s *source) fault(what string, err error) {
 	s.row.errors++
 	s.row.reason = fmt.Sprintf("%s: %v", what, err)
-	s.tree.complain("supplier %s: %s", s.row.title, s.row.reason)
+	s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.reason)
 }

@@ -16,7 +16,7 @@ var (
 	errTaken = errors.New("the name belongs to another supplier")
 )
 
-func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, complain func(string, ...any)) *tree {
+func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, complain func(uint32, string, ...any)) *tree {
 	return &tree{users: users, conf: users.Conf, roster: r, demand: d, now: now, complain: complain,
 		groups: make(map[string]*group), paths: make(map[string]*live), waiting: make(map[string][]*live),
 		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int)}
@@ -214,7 +214,7 @@ func (t *tree) retry() {
 			if err != nil {
 				l.src.fault(path, err)
 			} else {
-				t.complain("supplier %s: has %s now", l.src.row.title, path)
+				t.complain(l.src.user.UID, "supplier %s: has %s now", l.src.row.title, path)
 			}
 		}
 	}

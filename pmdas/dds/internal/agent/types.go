@@ -19,7 +19,7 @@ type tree struct {
 	roster   *roster
 	demand   *demand
 	now      func() time.Time
-	complain func(format string, args ...any)
+	complain func(uid uint32, format string, args ...any)
 	server   *pmda.Server
 	names    *naming.Names
 

@@ -4,8 +4,12 @@ package conf
 
 import (
 	"fmt"
+	"os/user"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 )
 
@@ -13,6 +17,8 @@ import (
 type Config struct {
 	Timeout time.Duration // a supplier whose time stamp is older is told to go; 0 never
 	Keep    time.Duration // for which a metric without supplier keeps its name
+	Fastest time.Duration // the shortest interval that suppliers are told of
+	Reserve []Reserve     // paths that belong to some users alone
 
 	// Limits for each user.
 	Suppliers  int
@@ -28,7 +34,7 @@ type Config struct {
 // Defaults returns what holds without a configuration file.
 func Defaults() Config {
 	return Config{
-		Timeout: 30 * time.Second, Keep: 24 * time.Hour,
+		Timeout: 30 * time.Second, Keep: 24 * time.Hour, Fastest: 100 * time.Millisecond,
 		Suppliers: 1000, Contexts: 200000, Statistics: 2000000, Metrics: 20000, Domains: 1000, Names: 1000000,
 		NewMetrics: 10000, Bytes: 512 << 20,
 	}
@@ -37,9 +43,12 @@ func Defaults() Config {
 // Load reads the configuration file at path. What it does not give is as in current.
 func Load(path string, current Config) (Config, error) {
 	c := current
+	c.Reserve = nil
 	_, err := keyword.Load(path, map[string]keyword.Keyword{
 		"timeout":       timeout(&c.Timeout),
 		"keep":          keyword.Seconds(&c.Keep, 0, 366*86400),
+		"fastest":       keyword.Seconds(&c.Fastest, 0.001, 3600),
+		"reserve":       keyword.List(c.reserve),
 		"maxsuppliers":  keyword.Whole(&c.Suppliers, 0, 100000),
 		"maxcontexts":   keyword.Whole(&c.Contexts, 0, 10000000),
 		"maxstatistics": keyword.Whole(&c.Statistics, 0, 100000000),
@@ -52,7 +61,46 @@ func Load(path string, current Config) (Config, error) {
 	if err != nil {
 		return current, err
 	}
+	for _, r := range c.Reserve {
+		if len(r.UIDs) == 0 {
+			return current, &keyword.Error{File: path, Keyword: "reserve",
+				Reason: fmt.Sprintf("no user follows the path %s; write: reserve PATH USER...", r.Path)}
+		}
+	}
 	return c, nil
+}
+
+// Reserve is a path of which only some users may supply anything, or below it.
+type Reserve struct {
+	Path string
+	UIDs []uint32
+}
+
+// reserve takes the words PATH USER... of any number of lines.
+func (c *Config) reserve(word string) error {
+	if strings.HasPrefix(word, "DDS/") {
+		c.Reserve = append(c.Reserve, Reserve{Path: word})
+		if !layout.ValidPath(word) {
+			return fmt.Errorf("%q is no path of a context", word)
+		}
+		return nil
+	}
+	if len(c.Reserve) == 0 {
+		return fmt.Errorf("%q is no path below DDS; write: reserve PATH USER...", word)
+	}
+	u, err := user.Lookup(word)
+	if err != nil {
+		if u, err = user.LookupId(word); err != nil {
+			return fmt.Errorf("there is no user %q", word)
+		}
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return fmt.Errorf("user %q has the number %q", word, u.Uid)
+	}
+	last := &c.Reserve[len(c.Reserve)-1]
+	last.UIDs = append(last.UIDs, uint32(uid))
+	return nil
 }
 
 // timeout takes the seconds that the SPMI allows, or 0.

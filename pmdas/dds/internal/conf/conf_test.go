@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +24,13 @@ func load(t *testing.T, text string, current Config) (Config, error) {
 
 func TestLoad(t *testing.T) {
 	c, err := load(t, "# comment\n\ntimeout 0\t# never\nkeep\t60\nmaxsuppliers 1\nmaxcontexts 2\n"+
-		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxdomains 6\nmaxnames 7\nmaxnewmetrics 8\n", Defaults())
-	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Domains: 6, Names: 7, NewMetrics: 8}
-	if err != nil || c != want {
+		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxdomains 6\nmaxnames 7\nmaxnewmetrics 8\nfastest 0.5\nreserve DDS/IBM root nobody\nreserve DDS/a/b 0\n", Defaults())
+	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Domains: 6, Names: 7, NewMetrics: 8,
+		Fastest: 500 * time.Millisecond, Reserve: []Reserve{{"DDS/IBM", []uint32{0, 65534}}, {"DDS/a/b", []uint32{0}}}}
+	if err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
-	if c, err := load(t, "", Defaults()); err != nil || c != Defaults() {
+	if c, err := load(t, "", Defaults()); err != nil || !reflect.DeepEqual(c, Defaults()) {
 		t.Errorf("an empty file: %+v, %v", c, err)
 	}
 }
@@ -39,7 +41,7 @@ func TestAgain(t *testing.T) {
 	current.Timeout, current.Bytes = time.Minute, 7
 	want := current
 	want.Keep = time.Hour
-	if c, err := load(t, "keep 3600\n", current); err != nil || c != want {
+	if c, err := load(t, "keep 3600\n", current); err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 }
@@ -54,6 +56,11 @@ func TestRefused(t *testing.T) {
 		{"timeout 15 16", "f:1: timeout: one value expected, not 2"},
 		{"keep 1\nkeep 2", "f:2: keep: stands on line 1 already"},
 		{" keep 1", `f:1: white space before "keep"; a keyword begins in column one`},
+		{"fastest 0", "f:1: fastest: 0 is not between 0.001 and 3600"},
+		{"reserve root", `f:1: reserve: "root" is no path below DDS; write: reserve PATH USER...`},
+		{"reserve DDS/a//b root", `f:1: reserve: "DDS/a//b" is no path of a context`},
+		{"reserve DDS/a nosuchuser", `f:1: reserve: there is no user "nosuchuser"`},
+		{"reserve DDS/a", "f: reserve: no user follows the path DDS/a; write: reserve PATH USER..."},
 		{"kepp 1", `f:1: unknown keyword "kepp"`},
 		{"maxcontexts 10000001", "f:1: maxcontexts: 10000001 is not between 0 and 10000000"},
 		{"a 1\nb 2", "f:1: unknown keyword \"a\"\nf:2: unknown keyword \"b\""},

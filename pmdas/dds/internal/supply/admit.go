@@ -98,6 +98,7 @@ func (p *Supply) remove(file string) {
 		return
 	}
 	if err := p.dir.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.Complain("%s: %v", file, err)
+		uid, _ := owner(file)
+		p.Complain(uid, "%s: %v", file, err)
 	}
 }

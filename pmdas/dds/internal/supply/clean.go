@@ -19,6 +19,9 @@ const (
 	StraysAtOnce = 100              // in a second
 )
 
+// nobody stands for the user in lines that no single user has caused.
+const nobody = ^uint32(0)
+
 // maxStrays bounds how many files are noted. Where there are more, chance decides which,
 // so that none is passed over for ever.
 const maxStrays = 10000
@@ -67,7 +70,7 @@ func (p *Supply) clean() {
 		}
 		gone, err := p.dir.RemoveStray(name, p.Now().Add(-strayAge))
 		if err != nil {
-			p.Complain("%v", err)
+			p.Complain(p.dir.Look(name).UID, "%v", err)
 		}
 		if gone {
 			if removed++; removed == 1 {
@@ -77,7 +80,7 @@ func (p *Supply) clean() {
 		}
 	}
 	if p.Counts.Removed += removed; removed > 0 {
-		p.Complain("removed %d files that nobody holds, the first of them %s", removed, p.dir.Path(first))
+		p.Complain(nobody, "removed %d files that nobody holds, the first of them %s", removed, p.dir.Path(first))
 	}
 }
 

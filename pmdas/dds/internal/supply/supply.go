@@ -58,8 +58,8 @@ type Options struct {
 	Table    Table
 	Now      func() time.Time
 	Log      func(format string, args ...any)
-	Complain func(format string, args ...any) // a line that a supplier has caused
-	Trying   bool                             // only looks: tells suppliers nothing, removes nothing
+	Complain func(uid uint32, format string, args ...any) // a line that a user has caused
+	Trying   bool                                         // only looks: tells suppliers nothing, removes nothing
 
 	// AtOnce bounds how many metrics and contexts of suppliers that came together are
 	// taken in before a request is answered, for which pmcd waits five seconds; the last

@@ -73,7 +73,7 @@ func open(t *testing.T, mend ...func(*Options)) *book {
 	b := &book{t: t, now: time.Now()}
 	now := func() time.Time { return b.now }
 	o := Options{Path: filepath.Join(t.TempDir(), "dds"), Conf: &c, Users: &account.Users{Conf: &c, Now: now},
-		Table: b, Now: now, Log: t.Logf, Complain: t.Logf, AtOnce: WelcomeAtOnce}
+		Table: b, Now: now, Log: t.Logf, Complain: func(_ uint32, format string, args ...any) { t.Logf(format, args...) }, AtOnce: WelcomeAtOnce}
 	for _, f := range mend {
 		f(&o)
 	}

@@ -108,7 +108,7 @@ func (p *Supply) openDir() bool {
 func (p *Supply) readOn() {
 	names, others, last, err := p.dir.List(NamesAtOnce)
 	if err != nil {
-		p.Complain("%v", err)
+		p.Complain(nobody, "%v", err)
 	}
 	p.Counts.Names += uint64(len(names) + len(others))
 	for _, name := range names {
@@ -234,7 +234,7 @@ func (p *Supply) refuse(file string, err error) {
 	if errors.Is(err, reader.ErrFormat) || errors.Is(err, shm.ErrFault) {
 		p.Counts.Damaged++
 	}
-	p.Complain("refused: %v", err)
+	p.Complain(p.dir.Look(file).UID, "refused: %v", err)
 }
 
 // wasOpen stands for why a segment is refused that was open and is damaged now, as has
