@@ -128,8 +128,8 @@ func (b *bench) starts() error {
 	return nil
 }
 
-// startOnce starts an agent, and fetches all the metrics of the largest domain that
-// it has before its memory is looked at.
+// startOnce starts an agent, fetches all metrics of its largest domain, and then reads its
+// memory.
 func (b *bench) startOnce(p *peer, limit int) (time.Duration, [2]int64, error) {
 	begin := monotonic()
 	c, err := pipe.Start(p.argv(limit), p.env, b.dir)

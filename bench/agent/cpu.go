@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the processor time of a whole process, user and system, in
-// nanoseconds: the clock that clock_getcpuclockid(3) names. It counts threads that
-// have ended and those that run at the moment, up to the moment.
+// cpuTime returns the processor time of a whole process, user and system, in nanoseconds:
+// the clock that clock_getcpuclockid(3) names. It includes threads that have ended, and
+// running threads up to this moment.
 func cpuTime(pid int) (time.Duration, error) {
 	const scheduler = 2 // what the low bits of such a clock's number say
 	var ts unix.Timespec
@@ -25,8 +25,8 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// schedTime is the same from /proc/PID/task/*/schedstat: another source to check the
-// first by. It lacks threads that have ended.
+// schedTime is the same from /proc/PID/task/*/schedstat. It checks cpuTime by another
+// source, and lacks threads that have ended.
 func schedTime(pid int) (time.Duration, error) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	var sum time.Duration
@@ -44,8 +44,8 @@ func schedTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// switches returns how often the threads of a process have gone to sleep or were made
-// to yield. Where the requester's waking preempts the agent it is the latter.
+// switches returns how often the threads of a process went to sleep or were made to yield.
+// If waking the requester preempts the agent, the agent yields.
 func switches(pid int) int64 {
 	status := fmt.Sprintf("/proc/%d/task/*/status", pid)
 	return sumLines(status, "voluntary_ctxt_switches:") + sumLines(status, "nonvoluntary_ctxt_switches:")

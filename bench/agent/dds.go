@@ -19,9 +19,9 @@ const ddsName, mmvName = "pmdadds", "pmdammv"
 type eight struct{ A, B, C, D, E, F, G, H spmi.Counter }
 type alone struct{ A spmi.Counter }
 
-// ddsPeer is the agent dds on suppliers in this process: what pmdammv exports from
-// files, it exports from a supplier's segment. There is a directory with one for each
-// limit, so that a start takes in no more than other agents'.
+// ddsPeer is the agent dds with suppliers in this process. The values that pmdammv exports
+// from files come from a supplier's segment here. There is a directory with one supplier
+// for each limit, so that the agent takes in no more at its start than the other agents do.
 func ddsPeer(dir string) (*peer, error) {
 	bin := filepath.Join(dir, "pmdadds")
 	if err := run("go", "build", "-o", bin, "github.com/pcp-rtime/rtime/pmdas/dds"); err != nil {

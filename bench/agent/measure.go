@@ -52,7 +52,7 @@ func (r *round) prepare() error {
 	return r.check(b)
 }
 
-// check sees to it that the answer holds the right number of values, and for our own
+// check makes sure that the answer holds the right number of values, and for our own
 // metrics the right values.
 func (r *round) check(b []byte) error {
 	var res pdu.Result
@@ -155,7 +155,7 @@ func middle(list []float64) float64 {
 }
 
 // ratio returns the median of the rounds' ratios. The rounds of two agents follow one
-// another closely, so what else the machine does touches both alike.
+// another closely, so other load on the machine affects both alike.
 func ratio(samples, base []sample) float64 {
 	list := make([]float64, min(len(samples), len(base)))
 	for i := range list {

@@ -33,7 +33,8 @@ type peer struct {
 	argv func(limit int) []string // limit: the largest instance domain to fill
 	env  []string
 
-	// metrics lists what to fetch for a shape, nothing where the agent has no such.
+	// metrics lists what to fetch for a shape. It is empty if the agent does not have that
+	// shape.
 	metrics func(shape) []pcp.PMID
 	// prepare makes an agent that runs ready for a shape; may be nil.
 	prepare func(*pipe.Conn, shape) error
@@ -100,7 +101,7 @@ func otherPeer(arg string) *peer {
 
 func own(s shape) []pcp.PMID { return s.metrics(domain) }
 
-// asRoot keeps an agent from becoming another user, who could not write its log.
+// asRoot keeps an agent root. As another user it could not write its log.
 func asRoot() []string {
 	if os.Geteuid() != 0 {
 		return nil

@@ -56,7 +56,7 @@ func (s shape) values() int {
 	return max(s.insts, 1)
 }
 
-// profile names every so manieth instance, so that they lie all over the domain.
+// profile names instances at equal distances, so that they lie all over the domain.
 func (s shape) profile() *pdu.Profile {
 	if s.wanted == 0 {
 		return &pdu.Profile{}

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/version"
 )
 
-// command runs a program in a directory and returns what it prints; what it complains
-// about goes where our complaints go.
+// command runs a program in a directory and returns what it prints. Its standard error goes
+// to ours.
 func command(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -61,8 +61,8 @@ func (b *bench) library(variant, flags string) error {
 	return err
 }
 
-// program compiles a program in C. It links the library as any program does, and finds at
-// run time what LD_LIBRARY_PATH says.
+// program compiles a program in C. It links the library as any program does;
+// LD_LIBRARY_PATH says at run time which library it gets.
 func (b *bench) program(name string, libs ...string) (string, error) {
 	path := filepath.Join(b.dir, name)
 	if _, err := os.Stat(path); err == nil {
@@ -79,7 +79,8 @@ func (b *bench) goProgram(name, dir, pkg string) (string, error) {
 	return path, err
 }
 
-// segments makes a directory for segments and returns what makes programs use it.
+// segments makes a directory for segments and returns the environment that makes programs
+// use it.
 func (b *bench) segments(name string) (dir, env string, err error) {
 	dir = filepath.Join(b.dir, name)
 	return dir, "RTIME_ARM_DIR=" + dir, os.MkdirAll(dir, 0o700)

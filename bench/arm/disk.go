@@ -81,8 +81,8 @@ func (b *bench) mountImage() (dir string, unmount func(), err error) {
 	}, nil
 }
 
-// worst has the program ready, then has the file system full written, and full again and
-// again, while the program measures.
+// worst starts the program. While the program measures, another process writes the file
+// system full, again and again.
 func (b *bench) worst(bin, segments, full string) ([]float64, error) {
 	dir := filepath.Join(segments, "segments")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -122,8 +122,8 @@ func (b *bench) worst(bin, segments, full string) ([]float64, error) {
 	return numbers(7, strings.TrimSpace(string(text)))
 }
 
-// fill starts a process that writes a file system full. Once it is full it writes all
-// of that anew, to the disk itself, until it is stopped.
+// fill starts a process that writes a file system full. Once it is full, the process writes
+// all of its data anew, to the disk itself, until it is stopped.
 func fill(dir string) (stop func(), err error) {
 	if dir == "" {
 		return func() {}, nil

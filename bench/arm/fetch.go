@@ -143,7 +143,8 @@ func (b *bench) fetches(cluster, n int, reach float64, traced bool) error {
 	return b.compare(n, reach, rows)
 }
 
-// armMetrics are the seven of the seed and the total time, which all transactions have.
+// armMetrics are the seven that SpmiArmd had and the total time. All transactions have
+// them.
 func armMetrics() (ids []pcp.PMID) {
 	for item := range metrics - 1 {
 		ids = append(ids, pcp.MakePMID(domain, 0, item))

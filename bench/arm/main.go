@@ -4,8 +4,8 @@
 // top of the module; -h lists the flags.
 //
 // Calls of a few nanoseconds are given by the fastest of many short batches, which leaves
-// out whatever else a machine does. Agents are measured by the processor time of their process.
-// Every ratio is the median of the rounds' ratios.
+// out other load on the machine. Agents are measured by the processor time of their
+// process. Every ratio is the median of the rounds' ratios.
 package main
 
 import (

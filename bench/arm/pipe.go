@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// agent is a program that serves pmcd, which we are, over a pipe.
+// agent is a program that serves us over a pipe as it would serve pmcd.
 type agent struct {
 	cmd *exec.Cmd
 	in  *os.File
@@ -86,7 +86,7 @@ func (a *agent) fetch(ids ...pcp.PMID) (last pdu.ValueSet, n int, err error) {
 	return r.Sets[len(r.Sets)-1], n, nil
 }
 
-// value is that of a metric that has one.
+// value returns the value of a metric without an instance domain.
 func (a *agent) value(id pcp.PMID) (uint64, error) {
 	s, n, err := a.fetch(id)
 	if err != nil || n != 1 {

@@ -20,8 +20,8 @@ type tracer struct {
 	env []string
 }
 
-// startTrace starts pmdatrace on a port that nobody has. It and what talks to it share a
-// processor: across processors every message costs more.
+// startTrace starts pmdatrace on a free port. It shares a processor with the program that
+// talks to it, because every message costs more across processors.
 func (b *bench) startTrace() (*tracer, error) {
 	bin, err := b.program("trace", "-l:libpcp_trace.so.2")
 	if err != nil {

@@ -3,8 +3,8 @@
 // how long it takes until an agent shows them, all in one run. Run it
 // as root from the top of the module; -h lists the flags.
 //
-// Figures are medians; ratios are medians of the rounds' ratios, since the machine's
-// speed changes more between rounds than within one.
+// Figures are medians. Ratios are medians of the rounds' ratios, since the machine's speed
+// changes more between rounds than within one.
 package main
 
 import (

@@ -17,8 +17,8 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// each returns the nanoseconds of CPU that each of n calls takes. What is measured has
-// its own loop, so that a call is not what is measured.
+// each returns the nanoseconds of CPU that each of n times takes. The function has its own
+// loop, so that no function call is measured with it.
 func each(n int, f func(n int)) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

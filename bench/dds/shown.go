@@ -76,8 +76,8 @@ func (v *viewer) until(name string, want bool) error {
 	}
 }
 
-// shown measures the whole way: from adding a context until the agent shows its value,
-// and on from removing it until the agent shows it no more.
+// shown measures how long it takes from adding a context until the agent shows its value,
+// and from removing the context until the agent does not show it any more.
 func (p *programs) shown(t *table) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -34,8 +34,8 @@ func says(t *testing.T, q *pcptest.Process, parts ...string) {
 	})
 }
 
-// TestEvents: transactions that are traced, because their program or because somebody who
-// may store asks for it, show in pmevent with all there is to know; others do not.
+// TestEvents: pmevent shows all of a transaction that is traced, because its program or a
+// user who may store asks for it, and nothing of others.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	p, q := shop(t, fast)

@@ -20,8 +20,8 @@ var victimMetrics = map[string]func(*armkill.Counted) *uint64{
 	"updates":   func(c *armkill.Counted) *uint64 { return &c.Updates },
 }
 
-// victims reads what pmcd says of the transactions of processes that were killed, zero for
-// those without an instance, and of the witness.
+// victims reads the metrics of the transactions of killed processes, and of the witness. A
+// transaction without an instance counts as zero.
 func victims(t *testing.T, p *pcptest.PCP) (rows [armkill.Batch + 1]armkill.Counted) {
 	t.Helper()
 	for metric, of := range victimMetrics {
@@ -42,8 +42,9 @@ func victims(t *testing.T, p *pcptest.PCP) (rows [armkill.Batch + 1]armkill.Coun
 }
 
 // TestKilled: processes in C and in Go are killed at random points and between the
-// instructions of a start and a stop, and the agent in the middle. What pmcd tells is what
-// they had completed; the others go on, names and instances keep their numbers.
+// instructions of a start and a stop, and the agent in the middle. pmcd shows exactly what
+// they had completed. The other processes go on, and names and instances keep their
+// numbers.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	programs := armkill.Build(t, t.TempDir())
@@ -122,8 +123,9 @@ func sameIDs(t *testing.T, p *pcptest.PCP, were map[string]int) map[string]int {
 	return now
 }
 
-// TestOtherNamespace: a process in a pid namespace of its own is alive by its lock. Its pid
-// there, 1, is another process's here, which is not taken for it when it has ended.
+// TestOtherNamespace: a process in a pid namespace of its own is known to live by its lock.
+// Its pid there, 1, is another process's here, and that one is not mistaken for it after it
+// has ended.
 func TestOtherNamespace(t *testing.T) {
 	t.Parallel()
 	languages(t, func(t *testing.T, exe string) {

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestManyTransactions: ten thousand transactions of one application have instances of
-// their own, with the default limits; of more than the limits let pass, the instance
-// other has the rest.
+// TestManyTransactions: with the default limits, ten thousand transactions of one
+// application have instances of their own. Beyond the limit, the instance other has the
+// rest.
 func TestManyTransactions(t *testing.T) {
 	t.Parallel()
 	const n = 10000
@@ -54,8 +54,8 @@ func TestManyTransactions(t *testing.T) {
 	})
 }
 
-// TestManyRunning: a hundred thousand transactions of one process run at once. Those for
-// which there is no room are refused, and when there is room again they are not.
+// TestManyRunning: a hundred thousand transactions of one process run at once. When there
+// is no room the next ones are refused, and accepted again when there is.
 func TestManyRunning(t *testing.T) {
 	t.Parallel()
 	languages(t, func(t *testing.T, exe string) {

@@ -118,7 +118,8 @@ var (
 	whoMetric     = arm.NewString("who")
 )
 
-// values are of all metrics, made from one number; none for a negative one.
+// values returns values for all metrics, derived from one number, or none for a negative
+// number.
 func values(n int) []arm.Value {
 	if n < 0 {
 		return nil
@@ -219,7 +220,7 @@ func (m *measured) many(app *arm.Application, count int) error {
 	return nil
 }
 
-// hold holds running transactions until there are count; or, for 0, until there is no
+// hold starts transactions until count of them run, or, if count is 0, until there is no
 // room.
 func (m *measured) hold(t *arm.Transaction, count int) error {
 	for count == 0 || len(m.held) < count {

@@ -21,8 +21,8 @@ func restart(t *testing.T, p *pcptest.PCP) {
 }
 
 // again waits for an agent that is another process than pid. pmcd starts one when a client
-// asks; it is told to only where it has not for a while, since a signal that comes while it
-// greets the new one has it start yet another.
+// asks. SIGHUP is sent only if pmcd has not started one for a while: a signal that comes
+// while pmcd greets the new agent makes it start yet another.
 func again(t *testing.T, p *pcptest.PCP, pid int) {
 	t.Helper()
 	none := 0

@@ -26,8 +26,8 @@ func signalAgent(t *testing.T, p *pcptest.PCP, s syscall.Signal) {
 	}
 }
 
-// TestNoAccess: a segment that the agent may not open costs its supplier alone, and is
-// taken when it may.
+// TestNoAccess: a segment that the agent may not open costs its own supplier only. The
+// agent takes it when it may.
 func TestNoAccess(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -60,8 +60,8 @@ func TestNoAccess(t *testing.T) {
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
 }
 
-// TestInTheWay: what stands where a user's claims should be keeps no supplier away for
-// long, although the agent is not root.
+// TestInTheWay: another file in the place of a user's claims does not keep the user's
+// suppliers away for long, although the agent is not root.
 func TestInTheWay(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

@@ -134,8 +134,8 @@ func cpu(b *testing.B, pid int) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// pin keeps all threads of a process on one processor: the two sides take turns anyway,
-// and waking another processor costs more than the answer.
+// pin keeps all threads of a process on one processor. The two sides take turns anyway, and
+// waking another processor costs more than the answer.
 func pin(b *testing.B, pid, processor int) {
 	var set unix.CPUSet
 	set.Set(processor)

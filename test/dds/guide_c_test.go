@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// guideProgram builds one of the guide's programs, as gcc takes it, with the library of
-// its own, and returns a function that starts it.
+// guideProgram builds one of the guide's programs with gcc and a libSpmi of its own, and
+// returns a function that starts it.
 func guideProgram(t *testing.T, p *pcptest.PCP, name string, flags ...string) func() *exec.Cmd {
 	t.Helper()
 	lib, program := t.TempDir(), p.Path(name)
@@ -36,8 +36,8 @@ func guideProgram(t *testing.T, p *pcptest.PCP, name string, flags ...string) fu
 	}
 }
 
-// guideTree is the tree of the guide's program: names, types, what the help begins with,
-// descriptions as one-line help, and the values that it begins with.
+// guideTree is the tree of the guide's program: names, types, beginning of the help,
+// descriptions as one-line help, first values.
 var guideTree = []struct {
 	metric, kind, semantics, help, line string
 	first                               float64
@@ -106,7 +106,7 @@ func first(t *testing.T, p *pcptest.PCP) {
 	})
 }
 
-// ends has the program end as the guide has it, by a signal.
+// ends makes the program end by a signal, as the guide does.
 func ends(t *testing.T, p *pcptest.PCP, c *exec.Cmd) {
 	t.Helper()
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
@@ -142,8 +142,9 @@ func TestGuidePermanent(t *testing.T) {
 	ends(t, p, c)
 }
 
-// TestGuideVolatile: the guide's program of volatile statistics. Bingo comes and goes,
-// with times of day that do not take minutes, and has the same number each time.
+// TestGuideVolatile: the guide's program of volatile statistics. Its time of day is
+// replaced so that Bingo comes and goes within seconds. Bingo has the same number each
+// time.
 func TestGuideVolatile(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

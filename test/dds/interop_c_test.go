@@ -135,8 +135,8 @@ func TestCTypes(t *testing.T) {
 	}
 }
 
-// alike looks at values that the supplier updates as one: all of them have the same
-// value whenever they have one.
+// alike checks values that the supplier updates together: whenever they have a value, all
+// of them have the same.
 func alike(t *testing.T, p *pcptest.PCP) {
 	t.Helper()
 	args := []string{"-h", "local:", "-f"}

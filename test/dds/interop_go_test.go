@@ -22,8 +22,8 @@ func one(t *testing.T, o spmi.Options) (*spmi.Supplier, *spmi.Counter) {
 	return s, n
 }
 
-// TestBeforeAgent: a supplier that starts before there is an agent, or a directory, is
-// there as soon as they are, with what it has counted.
+// TestBeforeAgent: a supplier starts before there is an agent or a directory. Its values
+// are shown as soon as both are there, with all that it has counted.
 func TestBeforeAgent(t *testing.T) {
 	t.Parallel()
 	p := pcptest.New(t, pcptest.Options{Agents: []pcptest.Agent{{Name: name, Domain: domain, Program: program(t),
@@ -43,8 +43,8 @@ func TestBeforeAgent(t *testing.T) {
 	}
 }
 
-// TestStays: a supplier that was silent for too long vanishes and is told to go; it is
-// back when it has taken that back.
+// TestStays: a supplier that was silent for too long vanishes and is told to go. It is
+// shown again when it has called Stay.
 func TestStays(t *testing.T) {
 	t.Parallel()
 	p := start(t, "timeout 15\n", false)
@@ -70,8 +70,8 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// TestDemand: a supplier knows how many of its values are being asked for, and how often,
-// for as long as that goes on.
+// TestDemand: a supplier learns how many of its values clients ask for and how often, for
+// as long as they ask.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

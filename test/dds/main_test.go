@@ -75,8 +75,8 @@ func open(dir string) (*guide, error) {
 	return g, g.supplier.Err()
 }
 
-// supply is the supplier as a process: it takes orders from standard input, a line each,
-// and says when they are carried out.
+// supply is the supplier as a process. It reads orders from standard input, one on a line,
+// and prints when each is carried out.
 func supply(dir string) {
 	g, err := open(dir)
 	fmt.Println(err)

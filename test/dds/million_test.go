@@ -31,8 +31,8 @@ func (v *twenty) list() [millionStats]*spmi.Quantity {
 		&v.K, &v.L, &v.M, &v.N, &v.O, &v.P, &v.Q, &v.R, &v.S, &v.T}
 }
 
-// TestMillion: a million statistics, under the limits that hold without configuration.
-// Each has another value, and one fetch through pmcd has every one of them.
+// TestMillion: a million statistics, within the default limits. Each has another value, and
+// one fetch through pmcd returns every one of them.
 func TestMillion(t *testing.T) {
 	p := pcptest.New(t, pcptest.Options{
 		Args: []string{"-t", "60"}, // how long pmcd waits for an agent

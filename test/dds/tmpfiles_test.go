@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// TestTmpfiles: what Install gives systemd-tmpfiles to make at boot is the directory that
-// the agent would make, for the user that PCP runs as. It goes where there is a folder for
-// it, and stands on the list of what Remove removes.
+// TestTmpfiles: Install makes systemd-tmpfiles create at boot the directory that the agent
+// would make, for the user that PCP runs as. The file goes into the folder that exists, and
+// stands in the list of what Remove removes.
 func TestTmpfiles(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// refused starts a supplier that is to be refused, and returns what it is told.
+// refused starts a supplier that must be refused, and returns the error that it prints.
 func refused(t *testing.T, p *pcptest.PCP, uid uint32) string {
 	t.Helper()
 	c := exec.Command(p.Path("supplier")) // startSupplier has put it there
@@ -35,8 +35,8 @@ func segments(t *testing.T, dir string) []string {
 	return list
 }
 
-// later waits until a new file is younger than one that is there, by the file system's
-// clock, which goes in steps.
+// later waits until a new file gets a later time than an existing one. The file system's
+// clock advances in steps.
 func later(t *testing.T, path string) {
 	t.Helper()
 	probe := filepath.Join(t.TempDir(), "probe")
@@ -56,9 +56,9 @@ func later(t *testing.T, path string) {
 	})
 }
 
-// TestUsers: of the suppliers of two users who want one path, the first has it as long as
-// it lives: the library refuses the second, and the agent does not take it from one that
-// has found a way around the library, not even after a restart. The dead hold nothing.
+// TestUsers: two users want one path, and the first supplier has it as long as it lives.
+// The library refuses the second. The agent does not give the path to a supplier that went
+// around the library, not even after a restart. A dead supplier holds nothing.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -100,8 +100,8 @@ func TestUsers(t *testing.T) {
 	})
 }
 
-// startRogue starts a supplier of what s has: in a folder of its own, out of which its
-// segment is put beside the others.
+// startRogue starts a supplier with the statistics of s in a folder of its own, and moves
+// its segment beside the others.
 func startRogue(t *testing.T, p *pcptest.PCP, s *supplier, uid int) *supplier {
 	t.Helper()
 	later(t, segments(t, p.Path("run/dds"))[0])
@@ -188,8 +188,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestNoDirectory: the agent goes on without its directory. One that it may make it makes
-// again; one that it may not it finds when somebody has made it.
+// TestNoDirectory: the agent goes on without its directory. It makes the directory again if
+// it may. If it may not, it finds the directory when somebody has made it.
 func TestNoDirectory(t *testing.T) {
 	t.Parallel()
 	for name, parent := range map[string]string{"of the agent's user": "run", "of root": "closed"} {

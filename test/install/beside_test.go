@@ -51,8 +51,8 @@ func TestDefaultConfiguration(t *testing.T) {
 // commented matches a default that the configuration file shows in a comment.
 var commented = regexp.MustCompile(`(?m)^#([a-z]+)\t`)
 
-// TestCommentedConfiguration serves the configuration with all that it shows in
-// comments switched on, so that the file names only keywords and values that exist.
+// TestCommentedConfiguration serves the configuration with all of its commented lines
+// switched on. So the file names only keywords and values that exist.
 func TestCommentedConfiguration(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(top(t, "pmdas/lan/rtlan.conf"))
@@ -168,8 +168,8 @@ func TestPmieconf(t *testing.T) {
 	}
 }
 
-// rules writes a configuration of pmie with the agent's rules alone, evaluated often,
-// printed, and with a threshold that every response time exceeds.
+// rules writes a configuration of pmie that has only the agent's rules. They are evaluated
+// often, print when they fire, and have a threshold that every response time exceeds.
 func rules(t *testing.T, p *pcptest.PCP) string {
 	t.Helper()
 	groups := p.Path("rules")

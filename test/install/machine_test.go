@@ -172,7 +172,8 @@ func (s *system) status(agent string) string {
 	return ""
 }
 
-// files lists what PCP has on this machine, but for what comes and goes by itself.
+// files lists the files of PCP on this machine, without those that come and go by
+// themselves.
 func (s *system) files() []string {
 	s.t.Helper()
 	var list []string

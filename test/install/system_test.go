@@ -153,8 +153,8 @@ func (s *system) upgrade() {
 	}
 }
 
-// cutOut takes an agent's line out of pmcd.conf, as somebody with an editor does, and
-// leaves all else.
+// cutOut removes an agent's line from pmcd.conf, as somebody with an editor does, and
+// leaves all other lines.
 func (s *system) cutOut(agent string) {
 	s.t.Helper()
 	s.must("sed", "-i", "/^"+agent+"[[:space:]]/d", filepath.Join(s.env["PCP_SYSCONF_DIR"], "pmcd", "pmcd.conf"))
@@ -172,7 +172,7 @@ func (s *system) gone() {
 	}
 }
 
-// TestNoValues has Install fail for want of a value.
+// TestNoValues: Install fails because a value is missing.
 func TestNoValues(t *testing.T) {
 	s := newSystem(t)
 	tree := filepath.Join(t.TempDir(), "name with blanks")

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// sample is what an archive has of one moment: metric and instance to value.
+// sample is the content of an archive at one moment: from metric and instance to value.
 type sample map[string]string
 
 var (
@@ -172,8 +172,8 @@ func live(p *pcptest.PCP, metrics []string) sample {
 	return s
 }
 
-// TestArchiveAcrossRestart: when the agent is killed its counters begin anew, which
-// has to be marked in the archive, or rates over that gap would be wrong.
+// TestArchiveAcrossRestart: when the agent is killed its counters begin anew. The archive
+// must have a mark there, or rates over that gap would be wrong.
 func TestArchiveAcrossRestart(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)

@@ -24,8 +24,7 @@ const (
 // nobody is a user that no rule of the agent knows.
 const nobody, nogroup = 65534, 65534
 
-// basic is the configuration of most tests. No answer is so late by itself that it
-// would be taken for lost.
+// basic is the configuration of most tests. Its timeout is so long that no answer is late.
 const basic = "interval 0.5\nmaxrate 200\ntimeout 20\nhost 127.0.0.1 ::1 127.0.0.2\n"
 
 // program builds the agent.

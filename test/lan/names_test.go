@@ -70,8 +70,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestSlowNameServer: while the name server is silent, whoever asks for a new host is
-// told to ask again, and neither pmcd nor the agent's other clients suffer.
+// TestSlowNameServer: while the name server is silent, a client that asks for a new host is
+// told to ask again. pmcd and the agent's other clients do not wait.
 func TestSlowNameServer(t *testing.T) {
 	t.Parallel()
 	p, n := named(t, options(t), basic+"resolve 1\n", func(n *pcptest.NameServer) { n.Mute(true) })

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestIdle: probing pauses when nobody asks, and goes on with the next fetch. How
-// things are meanwhile is seen in the MMV file, which asks the agent nothing.
+// TestIdle: probing pauses when nobody asks, and goes on with the next fetch. The test
+// watches the MMV file meanwhile, because reading it asks the agent nothing.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, o pcptest.Options) {

@@ -77,8 +77,8 @@ func TestPmcdRestarted(t *testing.T) {
 	}
 }
 
-// back waits until pmcd has the agent again. A pmcd that came too soon, before the
-// agent had made its socket anew, tries again on SIGHUP.
+// back waits until pmcd has the agent again. If pmcd came before the agent had made its
+// socket anew, SIGHUP makes pmcd try again.
 func back(t *testing.T, p *pcptest.PCP) {
 	t.Helper()
 	pcptest.Eventually(t, "pmcd is connected to the agent", func() error {

@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestBusyAgent has ten thousand clients come and go while the agent is busy. pmcd
-// tells the agent of each, in 70 bytes and more; a pipe holds 64 KiB. If the agent
-// left them unread, pmcd would wait for it and serve nobody.
+// TestBusyAgent: ten thousand clients come and go while the agent is busy. pmcd tells the
+// agent of each, in 70 bytes and more; a pipe holds 64 KiB. If the agent left them unread,
+// pmcd would wait for it and serve nobody.
 func TestBusyAgent(t *testing.T) {
 	t.Parallel()
 	const clients = 10000

@@ -21,8 +21,8 @@ const (
 	pduCreds   = 0x700c
 )
 
-// client is a client of pmcd that is no more than needed, and made of nothing that
-// it tests.
+// client is a client of pmcd that does no more than the tests need. It uses none of the
+// code that it tests.
 type client struct{ net.Conn }
 
 // dial connects to pmcd and introduces itself.

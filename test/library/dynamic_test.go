@@ -98,7 +98,7 @@ func TestNamesChange(t *testing.T) {
 	}
 }
 
-// TestStateBits: clients hear of changed names and labels with the next values, once.
+// TestStateBits: clients learn of changed names and labels with the next values, once.
 func TestStateBits(t *testing.T) {
 	t.Parallel()
 	p := start(t)

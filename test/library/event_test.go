@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestEvents has pmevent and a program of the PMAPI follow event metrics: each gets
-// every record once, from its first fetch on.
+// TestEvents: pmevent and a program of the PMAPI follow event metrics. Each gets every
+// record once, from its first fetch on.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for metric, stamp := range map[string]string{"test.event": "22:13:20.123 ", "test.hires": "22:13:20.123456789 "} {
@@ -60,8 +60,8 @@ func follows(t *testing.T, p *pcptest.PCP, q *pcptest.Process) {
 	})
 }
 
-// TestEventsOnce: what one client has got does not come again, and a client that was
-// not there before gets nothing old.
+// TestEventsOnce: a client does not get the same record twice, and a new client gets no old
+// records.
 func TestEventsOnce(t *testing.T) {
 	t.Parallel()
 	p := start(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// again is what clients are told of an agent that is not ready.
+// again is the answer that clients get from an agent that is not ready.
 const again = "Try again. Information not currently available"
 
 // both runs a test with agents that pmcd starts and with agents that pmdaroot starts.
@@ -22,8 +22,8 @@ func both(t *testing.T, test func(t *testing.T, root bool)) {
 	}
 }
 
-// TestWarm: while an agent that needs long to start gets ready, its clients are told
-// to try again, and everybody else is served.
+// TestWarm: while an agent starts slowly, its clients are told to try again, and the
+// clients of other agents are served.
 func TestWarm(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, root bool) {

@@ -1,5 +1,5 @@
-// Pmdatestagent is an agent for the tests against the real pmcd: each of its metrics
-// puts the agent library into a situation that the agents proper get into seldom.
+// Pmdatestagent is an agent for the tests against the real pmcd. Each of its metrics puts
+// the agent library into a situation that is rare in the other agents.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package pipe speaks to an agent over a pipe, as pmcd does, with as little work of its
-// own as can be: benchmarks measure through it.
+// Package pipe speaks to an agent over a pipe, as pmcd does. Benchmarks measure through it,
+// so it does as little work of its own as it can.
 package pipe
 
 import (
@@ -79,8 +79,8 @@ func (c *Conn) handshake() error {
 // Profile sends a profile; it has no answer.
 func (c *Conn) Profile(p *pdu.Profile) error { return c.write(p.Append(nil, 0)) }
 
-// Fetch sends a request that was encoded before and returns the answer, which is
-// good until the next.
+// Fetch sends a request that was encoded before and returns the answer, which is valid
+// until the next call.
 func (c *Conn) Fetch(request []byte) ([]byte, error) {
 	if err := c.write(request); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func (c *Conn) Store(pmid pcp.PMID, v int32) error {
 	return nil
 }
 
-// Exchange sends a request and reads its answer. What is not of the answer's type, such
-// as an error, is an error.
+// Exchange sends a request and reads its answer. It returns an error if the answer is an
+// ERROR or of another type than asked for.
 func (c *Conn) Exchange(ask, answer pdu.PDU) error {
 	if err := c.write(ask.Append(nil, 0)); err != nil {
 		return err

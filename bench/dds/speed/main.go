@@ -1,6 +1,6 @@
-// Speed prints what an increment of a counter of the speed library costs, in
-// nanoseconds of CPU. It is a program of its own because that library reads PCP_TMP_DIR when a
-// program starts.
+// Speed prints the cost of an increment of a counter of the speed library, in nanoseconds
+// of CPU. It is a program of its own because that library reads PCP_TMP_DIR when a program
+// starts.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package fastest times calls of a few nanoseconds on a machine that others use, too: it
-// keeps the fastest of many short batches, which nothing has come between.
+// Package fastest times calls of a few nanoseconds on a machine that does other work, too.
+// It keeps the fastest of many short batches: nothing interrupted that one.
 package fastest
 
 import (
@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Batch is what is timed: it does its work n times. Having its own loop, it does not make
-// a call of a function what is measured.
+// Batch is the work to be timed, done n times. It has its own loop, so that no function
+// call is measured with it.
 type Batch func(n int)
 
-// Each runs every batch so many times, in turns, and returns the nanoseconds that once of n
-// takes in the fastest. What comes between batches, such as collecting garbage, is left out.
+// Each runs every batch several times, in turns, and returns the nanoseconds of one of the
+// n times in the fastest run. Work between batches, such as collecting garbage, is left
+// out.
 func Each(times, n int, batches ...Batch) []float64 {
 	best := make([]float64, len(batches))
 	for i := range best {
@@ -51,7 +52,7 @@ func NowPair(n int) {
 	forward(took)
 }
 
-// forward uses what was measured, so that none of it is left out as useless.
+// forward uses the results, so that the compiler does not leave the work out.
 func forward(took time.Duration) {
 	if took < 0 {
 		panic("the clock went back")

@@ -1,5 +1,6 @@
-// Speed prints what a counter's Up and a histogram's Record of the speed library cost, in
-// nanoseconds. It lies apart so that nothing of the tree proper uses that library.
+// Speed prints the cost of a counter's Up and of a histogram's Record of the speed library,
+// in nanoseconds. It is a program of its own, so that no package of the tree uses that
+// library for this.
 package main
 
 import (
