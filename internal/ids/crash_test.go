@@ -46,10 +46,16 @@ func child(spec string) {
 			name = fmt.Sprintf("old%d", i)
 		}
 		var id int32
-		if id, err = m.ID(name); err != nil {
+		for id, err = m.ID(name); err == ErrBusy; id, err = m.ID(name) {
+			time.Sleep(time.Millisecond)
+		}
+		if err != nil {
 			break
 		}
-		if err = f.Commit(); err != nil {
+		for err = f.Commit(); err == ErrBusy; err = f.Commit() {
+			time.Sleep(time.Millisecond)
+		}
+		if err != nil {
 			break
 		}
 		fmt.Println(id, name)
@@ -189,7 +195,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("number %d is out, the full disk says %d", id, bound)
 		}
 		if ids[name] = id; i%10 == 0 {
-			must(t, f.Commit())
+			commit(t, f)
 		}
 	}
 	refused := 0
@@ -215,7 +221,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	must(t, os.Remove(filler))
 	until(t, "the saver to try again", func() bool { return f.Err() == nil })
-	must(t, f.Commit())
+	commit(t, f)
 	if id := number(t, m, "after"); id >= FirstVolatile {
 		t.Errorf("with room again a new name gets %d", id)
 	}
@@ -239,12 +245,12 @@ func TestKilledOnFullDisk(t *testing.T) {
 	fill(t, dir)
 	for i := 0; f.Err() == nil; i++ { // the last page of the file takes some
 		number(t, m, fmt.Sprint("written", i))
-		must(t, f.Commit())
+		commit(t, f)
 	}
 	given := make(map[int32]bool)
 	for i := range 100 {
 		given[number(t, m, fmt.Sprint("full", i))] = true
-		must(t, f.Commit())
+		commit(t, f)
 	}
 	// A kill leaves the file as it is.
 	data, err := os.ReadFile(path)

@@ -280,13 +280,13 @@ func (f *File) await(left *time.Duration, hurry chan struct{}) {
 	if f.progress == nil {
 		f.progress = make(chan struct{})
 	}
-	c, start := f.progress, time.Now()
+	c, start, patience := f.progress, time.Now(), *left
 	f.clean.Store(false) // the next Commit must give patience back
 	if hurry != nil {
 		poke(hurry)
 	}
 	f.mu.Unlock()
-	t := time.NewTimer(*left)
+	t := time.NewTimer(patience)
 	select {
 	case <-c:
 	case <-t.C:

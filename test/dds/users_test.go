@@ -155,13 +155,6 @@ func TestAway(t *testing.T) {
 	want := describe()
 	s.kill()
 	is(t, p, "rtime.dds.supplier.state", "SpmiSupl@nobody", "died")
-	pcptest.Eventually(t, "the agent has written what to keep", func() error {
-		text, err := os.ReadFile(p.Path("var/config/pmda/dds.kept"))
-		if err == nil && !strings.Contains(string(text), "problems") {
-			err = fmt.Errorf("%s", text)
-		}
-		return err
-	})
 	restart(t, p)
 	if got := describe(); got != want {
 		t.Errorf("without supplier, after a restart:\n%s\nbefore:\n%s", got, want)

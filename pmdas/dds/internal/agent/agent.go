@@ -105,9 +105,11 @@ func (a *Agent) start(s *pmda.Server) error {
 	if err != nil {
 		return err
 	}
-	a.keeper = naming.OpenKeeper(a.names, a.trying)
-	a.tree.open(s, a.names)
-	a.tree.revive(a.keeper)
+	if a.keeper, err = naming.OpenKeeper(a.names); err != nil {
+		return err
+	}
+	a.tree.open(s, a.names, a.keeper)
+	a.tree.revive()
 	a.look()
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -128,7 +130,7 @@ func (a *Agent) close() {
 		a.supply.Tell(s, supply.Demand{})
 	}
 	a.supply.Close()
-	a.keeper.Close(a.tree.unsaved, a.tree.snapshot)
+	a.tree.note(0)
 }
 
 // look brings what is exported up to date.
@@ -198,10 +200,8 @@ func (a *Agent) second() {
 		a.supply.Tell(s, d)
 	}
 	a.tree.expire(now)
-	a.tree.revive(a.keeper)
-	if a.keeper.Save(a.tree.unsaved, a.tree.snapshot) {
-		a.tree.unsaved = false
-	}
+	a.tree.revive()
+	a.tree.note(noteAfter)
 	a.roster.expire(now)
 	if a.tree.relabel && now.Sub(a.labelAt) >= labelEvery {
 		a.tree.relabel, a.labelAt = false, now

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,14 +103,12 @@ func TestKeptSince(t *testing.T) {
 	l.is("rtime.dds.agent.users", "=0")
 }
 
-// TestKeptWhenKilled: an agent that is killed has written what there was.
+// TestKeptWhenKilled: an agent that is killed has written what was told to anybody.
 func TestKeptWhenKilled(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
 	s.Publish(l.dir, -1)
 	l.names(richNames[:2]...)
-	l.second()
-	l.a.keeper.Wait() // until what is being written is there
 	left := &lab{t: t, dir: l.dir, state: t.TempDir()}
 	must(t, os.CopyFS(left.state, os.DirFS(l.state)))
 	s.Die()
@@ -116,8 +117,8 @@ func TestKeptWhenKilled(t *testing.T) {
 	left.is("dds.v.c.a", pcp.ErrValue.Error())
 }
 
-// TestKeptDamaged: a file that is damaged is set aside, and the metrics have the same
-// numbers when their supplier is back.
+// TestKeptDamaged: what is damaged in the file is forgotten, and everything else is there. The
+// metrics have the same numbers when their supplier is back.
 func TestKeptDamaged(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
@@ -125,19 +126,91 @@ func TestKeptDamaged(t *testing.T) {
 	want := l.described(richNames[:2]...)
 	l.end()
 	s.Die()
-	path := filepath.Join(l.state, "dds.kept")
+	path := filepath.Join(l.state, "dds.ids")
 	text, err := os.ReadFile(path)
 	must(t, err)
-	text[len(text)/2] ^= 1
+	at := strings.Index(string(text), `"stat":"a"`)
+	if at < 0 {
+		t.Fatalf("%s", text)
+	}
+	text[at] ^= 1
 	must(t, os.WriteFile(path, text, 0o600))
 	l.start()
-	l.names()
+	l.names(richNames[1])
 	rich(t).Publish(l.dir, -1)
 	if got := l.described(richNames[:2]...); got != want {
 		t.Errorf("%s, before %s", got, want)
 	}
 	if _, err := os.Stat(path + ".damaged-1"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKeptOld: the file of an earlier version is taken over once.
+func TestKeptOld(t *testing.T) {
+	l := newLab(t)
+	s := rich(t)
+	s.Publish(l.dir, -1)
+	want := l.described(richNames[:2]...)
+	var list []string
+	done := make(chan error)
+	l.srv.Do(func() {
+		var errs error
+		for _, m := range richNames[:2] { // as the earlier version has left it
+			col := l.a.tree.used[m]
+			line, err := json.Marshal(col.kept())
+			errs = errors.Join(errs, err)
+			list = append(list, strings.TrimSuffix(string(line), "}")+`,"away":`+fmt.Sprint(time.Now().Add(-23*time.Hour).Unix())+"}\n")
+			l.a.keeper.Forget(col.key, true)
+		}
+		done <- errs
+	})
+	must(t, <-done)
+	s.Die()
+	l.end()
+	file := "rtime-kept 1\n" + strings.Join(list, "") + "end crc32c "
+	file += fmt.Sprintf("%08x\n", crc32.Checksum([]byte(file), crc32.MakeTable(crc32.Castagnoli)))
+	path := filepath.Join(l.state, "dds.kept")
+	must(t, os.WriteFile(path, []byte(file), 0o644))
+	for range 3 {
+		l.start()
+		if got := l.described(richNames[:2]...); got != want {
+			t.Errorf("%s, before %s", got, want)
+		}
+		l.end()
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the old file is still there, %v", err)
+	}
+	l.ahead = 2 * time.Hour
+	l.start()
+	l.names()
+}
+
+// TestKeptFlapping: a supplier that comes and goes all the time has nothing written.
+func TestKeptFlapping(t *testing.T) {
+	l := newLab(t)
+	size := func() int64 {
+		l.names(richNames[:2]...) // the answer waits for the file
+		info, err := os.Stat(filepath.Join(l.state, "dds.ids"))
+		must(t, err)
+		return info.Size()
+	}
+	var before int64
+	for i := range 30 {
+		s := rich(t)
+		s.Publish(l.dir, -1)
+		l.names(richNames[:2]...)
+		l.second()
+		s.Die()
+		l.second()
+		if i == 0 {
+			before = size()
+		}
+	}
+	// What the saver moves on is a bound or two.
+	if grown := size() - before; grown > 200 {
+		t.Errorf("30 times there and away cost %d bytes", grown)
 	}
 }
 

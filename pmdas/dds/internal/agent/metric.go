@@ -142,7 +142,11 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ p
 	if col.decl, col.kind = *s, ""; l.c.From >= 0 {
 		col.kind = l.src.kinds[l.c.From].name
 	}
-	return t.enter(col, u, m, key.Text, typ)
+	if err := t.enter(col, u, m, key.Text, typ); err != nil {
+		return err
+	}
+	t.keeper.Put(col.kept())
+	return nil
 }
 
 // enter has a metric exported under its name, on a user's account. Metrics of suppliers
@@ -159,7 +163,7 @@ func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, ty
 	}
 	col.metric, col.key, col.typ, col.user, col.there, col.away = m, key, typ, u, true, t.now()
 	u.Metrics++
-	t.relabel, t.unsaved = true, true
+	t.relabel = true
 	t.used[m.Name] = col
 	t.node(m.Name, 1)
 	if col.holders > 0 {
@@ -340,7 +344,8 @@ func (t *tree) remove(col *column) {
 		t.names.Living(col.metric.Name, -1)
 	}
 	delete(t.metrics, t.server.PMID(col.metric.Cluster, col.metric.Item))
-	col.there, t.unsaved = false, true
+	t.keeper.Forget(col.key, col.noted)
+	col.there, col.noted = false, false
 	col.user.Metrics--
 	t.users.Settle(col.user)
 	t.changed = true

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/pcp"
@@ -18,19 +19,21 @@ import (
 const reviveAtOnce = 5000
 
 // revive shows some of the metrics again that were there when the agent ended.
-func (t *tree) revive(k *naming.Keeper) {
+func (t *tree) revive() {
 	now := t.now()
 	for range reviveAtOnce {
-		m := k.Next()
+		m := t.keeper.Next()
 		if m == nil {
 			return
 		}
 		if now.Sub(m.Since(now)) >= t.conf.Keep {
+			t.keeper.Forget(m.Key, true)
 			continue
 		}
 		u := t.users.Of(m.UID)
 		if err := t.reviveOne(m, u); err != nil {
 			t.complain(m.UID, "metric %s of before: %v", m.Key, err)
+			t.keeper.Forget(m.Key, m.Away != 0)
 		}
 		t.users.Settle(u)
 	}
@@ -66,6 +69,7 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 		return err
 	}
 	if col.there { // its supplier was faster
+		col.noted = m.Away != 0
 		return nil
 	}
 	name := m.Name
@@ -76,24 +80,34 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	}
 	col.stat, col.kind = m.Stat, m.Kind
 	err = t.enter(col, u, pmda.Metric{Name: name, Sem: m.Sem, Units: units, OneLine: m.OneLine, Help: m.Help, Labels: m.Labels}, m.Key, m.Type)
-	col.away = m.Since(t.now())
+	col.away, col.noted = m.Since(t.now()), m.Away != 0
 	return err
 }
 
-// snapshot lists all metrics below dds, with or without supplier.
-func (t *tree) snapshot() []kept.Metric {
-	list := make([]kept.Metric, 0, min(len(t.used), kept.MaxMetrics))
+// kept returns what is to be known of a metric to show it again.
+func (col *column) kept() *kept.Metric {
+	m := &col.metric
+	return &kept.Metric{Key: col.key, Name: m.Name, Context: col.group.path, Volatile: col.group.volatile, Label: col.label,
+		Kind: col.kind, Stat: col.stat, Type: col.typ, Sem: m.Sem, Units: m.Units.Word(), OneLine: m.OneLine, Help: m.Help,
+		Labels: m.Labels, UID: col.user.UID}
+}
+
+// noteAfter is how long a metric must have been without supplier for that to be kept, so that
+// suppliers which come and go all the time cost nothing. For a metric that is not noted the
+// time begins again when the agent does.
+const noteAfter = time.Minute
+
+// note keeps which metrics have been without supplier for long, and which no longer are.
+func (t *tree) note(long time.Duration) {
+	now := t.now()
 	for _, col := range t.used {
-		if len(list) == kept.MaxMetrics {
-			break
+		switch {
+		case col.users > 0 && col.noted:
+			t.keeper.Away(col.key, time.Time{})
+			col.noted = false
+		case col.users == 0 && !col.noted && now.Sub(col.away) >= long:
+			t.keeper.Away(col.key, col.away)
+			col.noted = true
 		}
-		away := int64(0)
-		if col.users == 0 {
-			away = col.away.Unix()
-		}
-		m := &col.metric
-		list = append(list, kept.Metric{Key: col.key, Name: m.Name, Context: col.group.path, Volatile: col.group.volatile, Label: col.label, Kind: col.kind, Stat: col.stat, Type: col.typ, Sem: m.Sem, Units: m.Units.Word(),
-			OneLine: m.OneLine, Help: m.Help, Labels: m.Labels, UID: col.user.UID, Away: away})
 	}
-	return list
 }

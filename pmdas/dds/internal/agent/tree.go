@@ -23,7 +23,9 @@ func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, c
 }
 
 // open lets the tree export.
-func (t *tree) open(s *pmda.Server, n *naming.Names) { t.server, t.names = s, n }
+func (t *tree) open(s *pmda.Server, n *naming.Names, k *naming.Keeper) {
+	t.server, t.names, t.keeper = s, n, k
+}
 
 // Size is how many metrics and contexts there are.
 func (t *tree) Size() int { return len(t.used) + t.exports }
@@ -141,9 +143,7 @@ func (t *tree) use(f *form, g *group, n int) {
 		}
 		col := g.columns[i]
 		if col.users += n; col.users == 0 {
-			col.away, t.unsaved = t.now(), true
-		} else if col.users == n {
-			t.unsaved = true
+			col.away = t.now()
 		}
 	}
 }

@@ -22,6 +22,7 @@ type tree struct {
 	complain func(uid uint32, format string, args ...any)
 	server   *pmda.Server
 	names    *naming.Names
+	keeper   *naming.Keeper
 
 	groups  map[string]*group // by context path; with "/*" for the volatile ones below
 	paths   map[string]*live  // contexts with statistics that are exported
@@ -36,7 +37,6 @@ type tree struct {
 	ids     []pcp.PMID // what wanted was made for
 	plan    uint64     // counts how often it was made
 	changed bool       // since
-	unsaved bool       // what kept metrics' file says has changed
 	relabel bool       // there are instances whose labels clients have not seen
 	scratch []uint64   // the values of one context
 	exports int        // live contexts
@@ -124,6 +124,7 @@ type column struct {
 	users   int           // live contexts that have it
 	holders int           // suppliers that have such contexts, or had since they came
 	away    time.Time
+	noted   bool     // that is kept
 	there   bool     // exported
 	read    uint64   // the last request that values were read for
 	bits    []uint64 // the values, by place

@@ -1,48 +1,88 @@
 package naming
 
 import (
+	"encoding/json"
+	"os"
 	"path/filepath"
-	"sync"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming/kept"
 )
 
-// Keeper keeps the file of metrics that outlive their suppliers and the agent. A file is
-// written by a goroutine of its own, at most once a second, and seldom where writing
-// takes long.
+// Keeper keeps what has to be known of metrics that outlive their suppliers and the agent,
+// in the file of the numbers: a value for each metric, and a short one for each whose
+// supplier is away.
 type Keeper struct {
-	names    *Names
-	path     string
-	todo     []kept.Metric // of the file, and not yet shown again
-	busy     chan struct{} // holds an element while somebody writes, and guards what follows
-	next     time.Time
-	bad      error // of the last attempt
-	readOnly bool
-	tasks    sync.WaitGroup
+	names *Names
+	todo  []kept.Metric // of the file, and not yet shown again
 }
 
-// savePause is the least time between two writes, and of the time that passes writing
-// takes no more than one part in saveShare.
+// Keys of values are these and the key that a metric's number was given to.
 const (
-	savePause = time.Second
-	saveShare = 20
+	metricKey = "metric "
+	awayKey   = "away "
+	oldKey    = "taken over from the file of an earlier version"
 )
 
-// OpenKeeper reads which metrics were there when the agent ended. The file is in the
-// folder of the numbers. A Keeper that is only to read writes nothing.
-func OpenKeeper(n *Names, readOnly bool) *Keeper {
-	k := &Keeper{names: n, busy: make(chan struct{}, 1), readOnly: readOnly}
-	if n.Dir == "" {
-		return k
+// OpenKeeper reads which metrics were there when the agent ended.
+func OpenKeeper(n *Names) (*Keeper, error) {
+	k := &Keeper{names: n}
+	away := make(map[string]int64)
+	taken := false
+	err := n.Store.Kept(func(key string, value []byte) {
+		switch {
+		case key == oldKey:
+			taken = true
+		case strings.HasPrefix(key, metricKey):
+			m, err := kept.Decode(value)
+			if err != nil {
+				n.Log("what was kept of %s cannot be used: %v", key, err)
+				return
+			}
+			k.todo = append(k.todo, m)
+		case strings.HasPrefix(key, awayKey):
+			away[key[len(awayKey):]], _ = strconv.ParseInt(string(value), 10, 64) // 0: since now
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	k.path = filepath.Join(n.Dir, n.Agent+".kept")
-	var err error
-	if k.todo, err = kept.Read(k.path); err != nil {
-		n.Log("%v", err)
+	for i := range k.todo {
+		k.todo[i].Away = away[k.todo[i].Key]
+	}
+	if n.Dir != "" {
+		k.takeOld(filepath.Join(n.Dir, n.Agent+".kept"), taken)
 	}
 	n.Log("%d metrics are known from before", len(k.todo))
-	return k
+	return k, nil
+}
+
+// takeOld takes the file of an earlier version over. It is removed at the next start, when
+// it is known to have been.
+func (k *Keeper) takeOld(path string, taken bool) {
+	if taken {
+		if os.Remove(path) == nil {
+			k.names.Log("%s is not needed any more", path)
+		}
+		return
+	}
+	list, err := kept.Read(path)
+	if err != nil {
+		k.names.Log("%v", err)
+	}
+	if len(list) == 0 {
+		return
+	}
+	for i := range list {
+		k.Put(&list[i])
+		if list[i].Away != 0 {
+			k.Away(list[i].Key, time.Unix(list[i].Away, 0))
+		}
+	}
+	k.put(oldKey, []byte("1"))
+	k.todo = append(k.todo, list...)
 }
 
 // Next returns a metric that is to be shown again, or nil.
@@ -56,50 +96,36 @@ func (k *Keeper) Next() *kept.Metric {
 	return m
 }
 
-// saves reports whether the file is this agent's to write: not while it only looks or has
-// yet to show what is there, nor while another process has the numbers.
-func (k *Keeper) saves() bool {
-	return k.path != "" && !k.readOnly && len(k.todo) == 0
+// Put keeps a metric.
+func (k *Keeper) Put(m *kept.Metric) {
+	value, err := json.Marshal(m)
+	if err != nil {
+		k.names.Log("%s is not kept: %v", m.Key, err)
+		return
+	}
+	k.put(metricKey+m.Key, value)
 }
 
-// Save has the file written with what list returns, if changed says so or the last
-// attempt has failed. It reports whether it took the list.
-func (k *Keeper) Save(changed bool, list func() []kept.Metric) bool {
-	select {
-	case k.busy <- struct{}{}:
-	default:
-		return false
+// Away notes since when a metric has been without supplier; the zero time is that it has
+// one again.
+func (k *Keeper) Away(key string, since time.Time) {
+	if since.IsZero() {
+		k.put(awayKey+key, nil)
+		return
 	}
-	if !changed && k.bad == nil || time.Now().Before(k.next) || !k.saves() {
-		<-k.busy
-		return false
-	}
-	metrics := list()
-	k.tasks.Go(func() {
-		k.write(metrics)
-		<-k.busy
-	})
-	return true
+	k.put(awayKey+key, strconv.AppendInt(nil, since.Unix(), 10))
 }
 
-// write wants busy held.
-func (k *Keeper) write(list []kept.Metric) {
-	start := time.Now()
-	err := kept.Write(k.path, list)
-	if err != nil && (k.bad == nil || k.bad.Error() != err.Error()) {
-		k.names.Log("metrics without suppliers will be forgotten: %v", err)
+// Forget forgets a metric. away tells that it was noted to be without supplier.
+func (k *Keeper) Forget(key string, away bool) {
+	k.put(metricKey+key, nil)
+	if away {
+		k.put(awayKey+key, nil)
 	}
-	k.bad = err
-	k.next = time.Now().Add(max(savePause, saveShare*time.Since(start)))
 }
 
-// Wait waits until nobody writes.
-func (k *Keeper) Wait() { k.tasks.Wait() }
-
-// Close writes what has changed since the last time.
-func (k *Keeper) Close(changed bool, list func() []kept.Metric) {
-	k.tasks.Wait()
-	if (changed || k.bad != nil) && k.saves() {
-		k.write(list())
+func (k *Keeper) put(key string, value []byte) {
+	if err := k.names.Store.Keep(key, value); err != nil {
+		k.names.Log("%v", err)
 	}
 }

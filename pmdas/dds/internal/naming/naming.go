@@ -2,7 +2,7 @@
 // of suppliers are shown. Names that PCP does not allow are rewritten (see Part), names
 // that come out alike are told apart, and numbers that were once given are kept for ever.
 //
-// Everything here belongs to the agent's serving goroutine, but for what a Keeper writes.
+// Everything here belongs to the agent's serving goroutine.
 package naming
 
 import (
@@ -27,21 +27,25 @@ var ErrNumber = errors.New("no number at present")
 
 // Options are what Names are made with.
 type Options struct {
-	Agent string // its name, which the names of files begin with
 	Root  string // of all metrics' names
-	Dir   string // of the files; empty: nothing is kept
 	Store Store
-	Users *account.Users
-	Log   func(format string, args ...any)
+
+	// Agent and Dir tell where an earlier version kept metrics: DIR/AGENT.kept. Without a
+	// Dir there is no such file.
+	Agent, Dir string
+	Users      *account.Users
+	Log        func(format string, args ...any)
 
 	// Settled reports whether all suppliers that are there have been taken in.
 	Settled func() bool
 }
 
-// Store is where numbers come from; *pmda.Server is one.
+// Store is where numbers come from and metrics are kept; *pmda.Server is one.
 type Store interface {
 	OpenIDs(part string, max int32) (pmda.KeptNumbers, error)
 	HasIDs(part string) bool
+	Keep(key string, value []byte) error
+	Kept(each func(key string, value []byte)) error
 }
 
 // Names gives names and numbers.
