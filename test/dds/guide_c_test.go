@@ -142,9 +142,8 @@ func TestGuidePermanent(t *testing.T) {
 	ends(t, p, c)
 }
 
-// TestGuideVolatile: the guide's program of volatile statistics. Its time of day is
-// replaced so that Bingo comes and goes within seconds. Bingo has the same number each
-// time.
+// TestGuideVolatile: the guide's program of volatile statistics, compiled so that Bingo
+// comes and goes every few seconds. Bingo has the same number each time.
 func TestGuideVolatile(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
