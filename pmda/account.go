@@ -32,10 +32,7 @@ func findUser(name string) (account, error) {
 		return account{}, fmt.Errorf("the user to run as: %w", err)
 	}
 	a := account{name: name}
-	if a.uid, err = strconv.Atoi(u.Uid); err != nil {
-		return account{}, err
-	}
-	if a.gid, err = strconv.Atoi(u.Gid); err != nil {
+	if a.uid, a.gid, err = numbers(u); err != nil {
 		return account{}, err
 	}
 	ids, _ := u.GroupIds() // without them the user's own group has to do
@@ -45,6 +42,24 @@ func findUser(name string) (account, error) {
 		}
 	}
 	return a, nil
+}
+
+func numbers(u *user.User) (uid, gid int, err error) {
+	if uid, err = strconv.Atoi(u.Uid); err != nil {
+		return 0, 0, err
+	}
+	gid, err = strconv.Atoi(u.Gid)
+	return uid, gid, err
+}
+
+// PCPUser returns the numbers of the user that PCP runs as, whose name is in the
+// environment's PCP_USER, or is pcp.
+func PCPUser() (uid, gid int, err error) {
+	u, err := user.Lookup(pcpUser())
+	if err != nil {
+		return 0, 0, err
+	}
+	return numbers(u)
 }
 
 // pcpUser is the name of the user that pmcd runs as.

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Main runs an agent as the program pmdaNAME: it reads the options, opens the log,
@@ -65,6 +67,9 @@ func Main(a *Agent) int {
 	}
 	if err := c.run(a); err != nil {
 		c.Log.Print(err)
+		if c.stderr != nil {
+			fmt.Fprintf(c.stderr, "pmda%s: %v\n", a.Name, err)
+		}
 		return 1
 	}
 	return 0
@@ -119,6 +124,10 @@ func (c *command) run(a *Agent) error {
 	if c.try.on {
 		return c.try.run(s, os.Stdout, c.args)
 	}
+	if c.stderr != nil {
+		c.stderr.Close()
+		c.stderr = nil
+	}
 	if listener != nil {
 		return s.Listen(listener)
 	}
@@ -144,6 +153,7 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.UID, c.GID = u.uid, u.gid
 	if c.logFile != "-" {
 		if err := c.openLog(u); err != nil {
 			return nil, err
@@ -205,6 +215,9 @@ func (c *command) openLog(u account) error {
 		_ = f.Chown(u.uid, u.gid) // of use only to whom it can be given
 	}
 	c.Log.SetOutput(f)
+	if fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3); err == nil {
+		c.stderr = os.NewFile(uintptr(fd), "stderr")
+	}
 	return syscall.Dup3(int(f.Fd()), 2, 0)
 }
 

@@ -29,7 +29,8 @@ type command struct {
 	version  bool
 	args     []string // what follows the options
 
-	flags *pflag.FlagSet
+	flags  *pflag.FlagSet
+	stderr *os.File // as it was before the log took its place, until the agent has started
 }
 
 // parse reads the command line.

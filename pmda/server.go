@@ -35,6 +35,10 @@ type Options struct {
 	// agent to which a default and the same value given are not the same.
 	Given map[string]bool
 
+	// UID and GID are those of the user that the agent will run as, once Agent.Setup has
+	// returned. Main sets them.
+	UID, GID int
+
 	keepCaps uint64
 	journal  journal.Options // of tests
 }

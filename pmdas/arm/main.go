@@ -5,17 +5,11 @@ package main
 
 import (
 	"os"
-	"runtime"
 
-	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/agent"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
 func main() {
-	// One thread does all there is to do, and does it cheaper alone: with more, the
-	// runtime wakes a second one whenever the first wakes up. GOMAXPROCS overrides.
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1)
-	}
-	os.Exit(pmda.Main(agent.New()))
+	os.Exit(kit.Main(agent.New()))
 }

@@ -10,16 +10,13 @@ package agent
 
 import (
 	"context"
-	"flag"
-	"log"
 	"os"
-	"path/filepath"
-	"sync"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // Name and Domain are the agent's in pmcd.conf.
@@ -39,16 +36,10 @@ type collector interface {
 // Agent is the agent rtarm. All fields belong to the serving goroutine but for those
 // that say otherwise.
 type Agent struct {
-	configFile string
-	dirPath    string
-	conf       collect.Config
-	trying     bool    // only looks
-	mute       bool    // no MMV file
-	warnings   []error // until there is a server with a log
-	log        *log.Logger
-	open       func(collect.Config, collect.Options) (collector, error)
+	kit.Base
+	conf collect.Config
+	open func(collect.Config, collect.Options) (collector, error)
 
-	server    *pmda.Server
 	collector collector         // set before any goroutine starts, and not changed
 	snap      *collect.Snapshot // the latest, as of the present request
 	rows      uint64            // of the snapshot that grow took in
@@ -57,25 +48,22 @@ type Agent struct {
 	apps      *pmda.InDom[int]
 	metrics   *pmda.InDom[int]
 	pairs     *pmda.InDom[int]
-	relabel   bool      // instances came since labels were last announced
-	labelAt   time.Time // when that was
-	unnamed   int       // rows that could not become instances
+	unnamed   int // rows that could not become instances
 	traced    map[int]bool
 	events    events
-
-	stop  context.CancelFunc
-	tasks sync.WaitGroup
 }
 
 // New declares the agent.
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: collect.DefaultConfig(), dirPath: os.Getenv(layout.DirEnv), log: log.Default(),
-		snap: new(collect.Snapshot), traced: make(map[int]bool)}
-	if a.dirPath == "" {
-		a.dirPath = layout.DefaultDir
+	a := &Agent{conf: collect.DefaultConfig(), snap: new(collect.Snapshot), traced: make(map[int]bool)}
+	a.Base = kit.Base{Name: Name, Load: a.load, Second: func() { a.refresh(nil) },
+		Dir: segdir.Dir{Path: os.Getenv(layout.DirEnv), Mode: layout.DirMode}, DirUse: "the programs' segments"}
+	if a.Dir.Path == "" {
+		a.Dir.Path = layout.DefaultDir
 	}
+	a.Numbers = a.numbers()
 	a.open = func(c collect.Config, o collect.Options) (collector, error) { return collect.New(c, o) }
 	a.declareInDoms()
 	return a
@@ -84,18 +72,9 @@ func newAgent() *Agent {
 func (a *Agent) declare() *pmda.Agent {
 	return &pmda.Agent{
 		Name: Name, Domain: Domain, Metrics: a.table(),
-		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.close,
+		Flags: a.Flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.Stop,
 		Try: a.try, TryColumns: tryColumns,
 	}
-}
-
-func (a *Agent) flags(f *flag.FlagSet) {
-	dir := os.Getenv("PCP_SYSCONF_DIR")
-	if dir == "" {
-		dir = "/etc/pcp"
-	}
-	f.StringVar(&a.configFile, "config", filepath.Join(dir, Name, Name+".conf"), "configuration file")
-	f.StringVar(&a.dirPath, "dir", a.dirPath, "directory of the programs' segments")
 }
 
 // refresh takes the latest snapshot, which is what the request will be answered from.

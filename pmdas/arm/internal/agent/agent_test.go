@@ -64,7 +64,7 @@ func TestWhoMayStore(t *testing.T) {
 		who string
 		uid int
 		may bool
-	}{{"root", 0, true}, {"pcp", pcpUID(), true}, {"another", 12345, false}, {"unknown", -1, false}} {
+	}{{"root", 0, true}, {"pcp", pcpUID(t), true}, {"another", 12345, false}, {"unknown", -1, false}} {
 		r.conn.Slot = 50 // pmcd told nothing of this one: it came over TCP
 		if c.uid >= 0 {
 			r.conn.Client(int32(10+slot), c.uid, c.uid, 1)
@@ -228,4 +228,13 @@ func TestLabels(t *testing.T) {
 		r.is("agent.transactions", "", "3")
 		return r.conn.State&pcp.StateLabels != 0
 	})
+}
+
+func pcpUID(t *testing.T) int {
+	t.Helper()
+	uid, _, err := pmda.PCPUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid
 }

@@ -109,7 +109,7 @@ func newRig(t *testing.T, config string) *rig {
 		r.configure(config)
 	}
 	a := r.agent
-	a.configFile, a.dirPath, a.mute = r.file, filepath.Join(t.TempDir(), "arm"), true
+	a.ConfigFile, a.Dir.Path, a.Mute = r.file, filepath.Join(t.TempDir(), "arm"), true
 	a.open = func(c collect.Config, o collect.Options) (collector, error) {
 		r.fake.conf, r.fake.options = c, o
 		return r.fake, nil
@@ -129,7 +129,7 @@ func (r *rig) configure(text string) {
 // serve runs f where the agent's fields may be looked at.
 func (r *rig) serve(f func()) {
 	done := make(chan struct{})
-	r.agent.server.Do(func() { f(); close(done) })
+	r.agent.Server.Do(func() { f(); close(done) })
 	<-done
 }
 

@@ -28,7 +28,7 @@ func many(s *collect.Snapshot) {
 func TestFetchAllocatesNothing(t *testing.T) {
 	a, f := newAgent(), new(fake)
 	f.find(many)
-	a.mute, a.configFile = true, ""
+	a.Mute, a.ConfigFile = true, ""
 	a.open = func(_ collect.Config, o collect.Options) (collector, error) {
 		f.options = o
 		return f, nil
@@ -40,7 +40,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 	if err := a.start(s); err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.Stop()
 	near, far := pmdatest.Pipe(t)
 	served := make(chan error)
 	go func() { served <- s.Serve(far) }()

@@ -55,7 +55,7 @@ func (a *Agent) grow() {
 	if a.snap.Rows == a.rows {
 		return
 	}
-	a.rows, a.relabel = a.snap.Rows, true
+	a.rows, a.Relabel = a.snap.Rows, true
 	grow(a, a.trans, &a.taken.trans, a.snap.Trans, func(t *collect.Tran) string { return t.Name })
 	grow(a, a.apps, &a.taken.apps, a.snap.Apps, func(p *collect.App) string { return p.Name })
 	grow(a, a.metrics, &a.taken.metrics, a.snap.Metrics, func(m *collect.Metric) string { return m.Name })
@@ -68,7 +68,7 @@ func grow[T any](a *Agent, d *pmda.InDom[int], done *int, rows []T, name func(T)
 	for ; *done < len(rows); *done++ {
 		if _, err := d.Add(name(rows[*done]), *done); err != nil {
 			if a.unnamed++; a.unnamed <= maxUnnamed {
-				a.server.Logf("not exported: %v", err)
+				a.Log.Printf("not exported: %v", err)
 			}
 		}
 	}

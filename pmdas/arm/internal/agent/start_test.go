@@ -3,6 +3,7 @@ package agent
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -11,15 +12,21 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// TestMakeDir: the directory is the user's that PCP runs as, with the mode that lets others
-// add files.
-func TestMakeDir(t *testing.T) {
+// TestSetup: the directory is of the user that the agent will run as, with the mode that
+// lets others add files; and it is not made along a wrong path.
+func TestSetup(t *testing.T) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 {
-		uid, gid = pcpUser()
+		uid, gid = 65534, 65534
 	}
-	dir := filepath.Join(t.TempDir(), "rtime", "arm")
-	if err := makeDir(dir); err != nil {
+	top := t.TempDir()
+	setup := func(dir string) error {
+		a := newAgent()
+		a.ConfigFile, a.Dir.Path = "", dir
+		return a.setup(&pmda.Options{UID: uid, GID: gid})
+	}
+	dir := filepath.Join(top, "arm")
+	if err := setup(dir); err != nil {
 		t.Fatal(err)
 	}
 	var st syscall.Stat_t
@@ -29,6 +36,12 @@ func TestMakeDir(t *testing.T) {
 	if st.Mode&0o7777 != layout.DirMode || int(st.Uid) != uid || int(st.Gid) != gid {
 		t.Errorf("%s: mode %o of %d:%d, want %o of %d:%d", dir, st.Mode&0o7777, st.Uid, st.Gid, layout.DirMode, uid, gid)
 	}
+	if err := setup(filepath.Join(top, "wrong", "arm")); err == nil || !strings.Contains(err.Error(), filepath.Join(top, "wrong")) {
+		t.Errorf("a wrong path: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(top, "wrong")); err == nil {
+		t.Error("a wrong path was made")
+	}
 }
 
 // TestTry runs the agent as --try does.
@@ -36,7 +49,7 @@ func TestTry(t *testing.T) {
 	a := newAgent()
 	f := new(fake)
 	f.find(bank)
-	a.configFile, a.dirPath = "", filepath.Join(t.TempDir(), "arm")
+	a.ConfigFile, a.Dir.Path = "", filepath.Join(t.TempDir(), "arm")
 	a.open = func(_ collect.Config, o collect.Options) (collector, error) {
 		f.options = o
 		return f, nil
@@ -53,7 +66,7 @@ func TestTry(t *testing.T) {
 	if err := a.start(s); err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.Stop()
 	if err := a.try(s, nil); err != nil {
 		t.Error(err)
 	}

@@ -1,34 +1,22 @@
 package agent
 
 import (
-	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
-// number is one figure of the agent's own state, published both as a metric below
-// rtime.arm.agent and in the MMV file.
-type number struct {
-	item          int
-	name          string
-	sem           pcp.Sem
-	units         pcp.Units
-	oneline, help string
-	get           func(*collect.Snapshot) uint64
-}
-
-// numbers are what a snapshot says of the collector.
-func numbers() []number {
-	gauge := func(item int, name, oneline, help string, get func(*collect.Snapshot) uint64) number {
-		return number{item, name, pcp.SemInstant, pcp.Count, oneline, help, get}
+// numbers are what the latest snapshot says of the collector.
+func (a *Agent) numbers() []kit.Number {
+	gauge := func(item int, name, oneline, help string, get func(*collect.Snapshot) uint64) kit.Number {
+		return kit.Gauge(item, name, oneline, help, func() uint64 { return get(a.snap) })
 	}
-	counter := func(item int, name, oneline, help string, get func(*collect.Health) uint64) number {
-		return number{item, name, pcp.SemCounter, pcp.Count, oneline, help,
-			func(s *collect.Snapshot) uint64 { return get(&s.Health) }}
+	counter := func(item int, name, oneline, help string, get func(*collect.Health) uint64) kit.Number {
+		return kit.Counter(item, name, oneline, help, func() uint64 { return get(&a.snap.Health) })
 	}
 	const logged = "The agent's log says which and why."
-	list := []number{
+	return []kit.Number{
 		gauge(0, "transactions", "transactions that the agent knows", "Those that are not in use any more included.",
 			func(s *collect.Snapshot) uint64 { return uint64(len(s.Trans)) }),
 		gauge(1, "applications", "applications that the agent knows", "Those that are not in use any more included.",
@@ -39,16 +27,16 @@ func numbers() []number {
 			func(s *collect.Snapshot) uint64 { return uint64(s.Health.Files) }),
 		gauge(4, "users", "users who have a file of names", "It goes when no process has used it for the time that the configuration calls\ntimeout.",
 			func(s *collect.Snapshot) uint64 { return uint64(s.Health.NameFiles) }),
-		gauge(5, "bytes", "size of all files that are mapped", "", func(s *collect.Snapshot) uint64 { return s.Health.Bytes }),
+		gauge(5, "bytes", "size of all files that are mapped", "", func(s *collect.Snapshot) uint64 { return s.Health.Bytes }).In(pcp.Bytes),
 		gauge(6, "refused", "files in the directory that are not read",
 			"They make no sense, are not whose they claim to be, or are beyond a limit.\n"+logged,
 			func(s *collect.Snapshot) uint64 { return uint64(s.Health.Refused) }),
 		counter(7, "refusals", "times that a file was refused", logged, func(h *collect.Health) uint64 { return h.RefusedEver }),
 		counter(8, "cycles", "rounds of collecting", "", func(h *collect.Health) uint64 { return h.Cycles }),
 		gauge(9, "cycle", "time that the last round of collecting took", "",
-			func(s *collect.Snapshot) uint64 { return uint64(s.Health.CycleTime.Microseconds()) }),
+			func(s *collect.Snapshot) uint64 { return uint64(s.Health.CycleTime.Microseconds()) }).In(pcp.Microseconds),
 		counter(10, "cycle_time", "time that all rounds of collecting took", "Its rate is the share of a processor that collecting takes.",
-			func(h *collect.Health) uint64 { return uint64(h.CycleTotal.Microseconds()) }),
+			func(h *collect.Health) uint64 { return uint64(h.CycleTotal.Microseconds()) }).In(pcp.Microseconds),
 		counter(11, "folded", "ended processes whose counts were taken over", "", func(h *collect.Health) uint64 { return h.Folds }),
 		counter(12, "retired", "files of names that were removed", "No process had used them for the time that the configuration calls timeout.",
 			func(h *collect.Health) uint64 { return h.Retired }),
@@ -71,25 +59,11 @@ func numbers() []number {
 		counter(20, "parents_lost", "parents that found no room", "Their children are measured, but are in no instance of rtime.arm.parent.",
 			func(h *collect.Health) uint64 { return h.PairsLost }),
 	}
-	for i := range list {
-		switch list[i].name {
-		case "bytes":
-			list[i].units = pcp.Bytes
-		case "cycle", "cycle_time":
-			list[i].units = pcp.Microseconds
-		}
-	}
-	return list
 }
 
 // agentMetrics are the agent's own state.
 func (a *Agent) agentMetrics() []pmda.Metric {
-	var rows []pmda.Metric
-	for _, n := range numbers() {
-		rows = append(rows, pmda.Metric{Name: "rtime.arm.agent." + n.name, Cluster: clusterAgent, Item: n.item,
-			Sem: n.sem, Units: n.units, OneLine: n.oneline, Help: n.help,
-			Get: pmda.Value(func() (uint64, error) { return n.get(a.snap), nil })})
-	}
+	rows := kit.NumberMetrics("rtime.arm.agent.", clusterAgent, a.Numbers)
 	text := func(item int, name, oneline, help string, get func(*collect.Health) string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.arm.agent." + name, Cluster: clusterAgent, Item: item, Sem: pcp.SemDiscrete,
 			OneLine: oneline, Help: help, Get: pmda.Value(func() (string, error) {
@@ -110,14 +84,4 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 			OneLine: "transactions and others that could not become instances",
 			Help:    "The agent's log says why, for the first ones.",
 		})
-}
-
-// healthItems are the numbers as the MMV file has them.
-func (a *Agent) healthItems() []health.Item {
-	var items []health.Item
-	for _, n := range numbers() {
-		items = append(items, health.Item{Name: n.name, Counter: n.sem == pcp.SemCounter, OneLine: n.oneline,
-			Read: func() uint64 { return n.get(a.collector.Snapshot()) }})
-	}
-	return items
 }

@@ -81,7 +81,7 @@ func (a *Agent) queueEvents() {
 func (a *Agent) record(ev *collect.Event) pcp.EventRecord {
 	r := pcp.EventRecord{Time: ev.Time, Flags: pcp.EventPoint}
 	put := func(p param, v pcp.Value) {
-		r.Params = append(r.Params, pcp.EventParam{PMID: a.server.PMID(clusterParam, int(p)), Value: v})
+		r.Params = append(r.Params, pcp.EventParam{PMID: a.Server.PMID(clusterParam, int(p)), Value: v})
 	}
 	text := func(p param, s string) {
 		if s != "" {

@@ -132,7 +132,7 @@ func TestTraceSlowClient(t *testing.T) {
 func TestTraceFlood(t *testing.T) {
 	r := newRig(t, "")
 	release := make(chan struct{})
-	r.agent.server.Do(func() { <-release })
+	r.agent.Server.Do(func() { <-release })
 	ev := story()[0]
 	for range maxPending + 10 {
 		r.fake.options.OnEvent(ev)

@@ -13,6 +13,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"maps"
@@ -168,7 +169,7 @@ func (c *Collector) Run(ctx context.Context) error {
 	for {
 		var published <-chan struct{}
 		if c.watch != nil {
-			published = c.watch.C
+			published = c.watch.C()
 		}
 		select {
 		case <-ctx.Done():
@@ -176,17 +177,21 @@ func (c *Collector) Run(ctx context.Context) error {
 		case <-tick.C:
 			c.look()
 			tick.Reset(c.conf.Interval)
-		case _, ok := <-published:
-			c.wake(ok)
+		case <-published:
+			c.wake()
 		}
 	}
 }
 
 // wake opens what is new in the directory, without reading it all.
-func (c *Collector) wake(watching bool) {
-	if !watching {
-		_ = c.watch.Close() // it has ended by itself
+func (c *Collector) wake() {
+	names, err := c.watch.Names()
+	switch {
+	case errors.Is(err, segdir.ErrGone):
+		_ = c.watch.Close() // nothing can be done about it
 		c.watch = nil
+	case err == nil && len(names) == 0:
+		return
 	}
 	c.changed = true
 	if now, _ := c.host.now(); now-c.listed >= minList {

@@ -129,7 +129,7 @@ func (c *Collector) stat(name string) (f entry, ok bool) {
 func (c *Collector) scan() {
 	if c.watch == nil {
 		var err error
-		if c.watch, err = segdir.NewWatch(c.dir); err != nil {
+		if c.watch, err = segdir.NewWatch(c.dir, segdir.Published); err != nil {
 			c.fail(err)
 		}
 	}

@@ -80,12 +80,15 @@ func Load(path string, known map[string]Keyword) (Given, error) {
 
 // Parse reads a file from r and hands each value to its keyword. name stands in the errors,
 // and the files that the file names are looked for in the folder of name. The error joins
-// the first 50 mistakes, in the order of the lines, each an *Error. After an error some
-// keywords have taken values, which the caller must not use.
+// the first 50 mistakes, in the order of the lines, each an *Error; one that holds no Error
+// says that the file cannot be read. After an error some keywords have taken values, which
+// the caller must not use.
 func Parse(r io.Reader, name string, known map[string]Keyword) (Given, error) {
 	p := parser{known: known, file: name, dir: filepath.Dir(name), first: make(map[string]int), given: make(Given),
 		values: make(map[string]map[string]int)}
-	p.lines(r, p.line)
+	if err := p.lines(r, p.line); err != nil {
+		return nil, err
+	}
 	p.checkWhole()
 	if len(p.bad) > 0 {
 		return nil, errors.Join(p.bad...)
@@ -114,19 +117,19 @@ func (p *parser) fail(keyword, format string, args ...any) {
 	}
 }
 
-// lines calls f with each line of r, until there are too many mistakes.
-func (p *parser) lines(r io.Reader, f func(string)) {
+// lines calls f with each line of r, until there are too many mistakes. It returns an error
+// of reading.
+func (p *parser) lines(r io.Reader, f func(string)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for p.no = 1; len(p.bad) <= maxErrors && lines.Scan(); p.no++ {
 		f(lines.Text())
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		p.fail("", "line of more than %d bytes", maxLine)
-	case err != nil:
-		p.fail("", "%v", err)
+		return nil
 	}
+	return lines.Err()
 }
 
 func (p *parser) line(line string) {
@@ -192,12 +195,15 @@ func (p *parser) include(word, of, path string) {
 	defer f.Close()
 	file, no := p.file, p.no
 	p.file = path
-	p.lines(f, func(line string) {
+	err = p.lines(f, func(line string) {
 		for _, v := range words(line) {
 			p.value(of, p.known[of], v)
 		}
 	})
 	p.file, p.no = file, no
+	if err != nil {
+		p.fail(word, "%v", err)
+	}
 }
 
 // checkWhole finds values that stand for a whole list and do not stand alone.

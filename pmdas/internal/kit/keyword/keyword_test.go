@@ -134,6 +134,13 @@ func TestLoad(t *testing.T) {
 	if _, err := Load(file, v.known()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
+	var mistake *Error
+	if _, err := Load(filepath.Dir(file), v.known()); err == nil || errors.As(err, &mistake) {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Parse(strings.NewReader("lists ."), file, v.known()); !errors.As(err, &mistake) || mistake.Keyword != "lists" {
+		t.Errorf("a folder as a list: %v", err)
+	}
 	if err := os.WriteFile(file, []byte("whole 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -4,21 +4,17 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/conf"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
@@ -33,28 +29,24 @@ const (
 // Agent is the agent rtlan. All fields belong to the serving goroutine but for those
 // that say otherwise.
 type Agent struct {
-	configFile string
+	kit.Base
 	engineFlag string
 	resolver   hosts.Resolver
 
 	conf       conf.Config
-	trying     bool
-	mute       bool    // no MMV file
-	warnings   []error // until there is a server with a log
 	engine     probe.Engine
 	engineName string
 	prober     *probe.Prober
 	registry   *hosts.Registry
-	server     *pmda.Server
 	hosts      *pmda.InDom[*host]
 	fetches    uint64
 	refused    uint64
-	paused     bool         // until the present fetch
-	health     *health.File // the ticker's alone
+	paused     bool // until the present fetch
 
-	moved atomic.Uint64 // how often hosts got an address; see addresses
-	stop  context.CancelFunc
-	tasks sync.WaitGroup
+	moved   atomic.Uint64 // how often hosts got an address; see addresses
+	told    uint64        // of which clients know
+	seconds int           // since the start
+	failed  uint64        // requests that could not be sent, as far as the log has them
 }
 
 // New declares the agent.
@@ -62,6 +54,8 @@ func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
 	a := &Agent{conf: conf.Defaults(), resolver: net.DefaultResolver}
+	a.Base = kit.Base{Name: Name, Load: a.load, Second: a.second}
+	a.Numbers = a.numbers()
 	a.hosts = &pmda.InDom[*host]{
 		Serial: 0, Name: "hosts", Keep: true,
 		OneLine: "hosts whose response time is measured",
@@ -84,11 +78,7 @@ func (a *Agent) declare() *pmda.Agent {
 }
 
 func (a *Agent) flags(f *flag.FlagSet) {
-	dir := os.Getenv("PCP_SYSCONF_DIR")
-	if dir == "" {
-		dir = "/etc/pcp"
-	}
-	f.StringVar(&a.configFile, "config", filepath.Join(dir, Name, Name+".conf"), "configuration file")
+	a.Flags(f)
 	f.StringVar(&a.engineFlag, "engine", "", "engine in place of the configured one: auto, linux or pro-bing")
 }
 
@@ -97,18 +87,18 @@ const capNetRaw = 13
 
 // setup reads the configuration and opens the sockets, which needs privileges.
 func (a *Agent) setup(o *pmda.Options) error {
-	a.trying, a.mute = a.trying || o.Try, a.mute || o.Try
-	if !a.trying && a.configFile != "" {
-		if err := a.load(); err != nil {
-			a.warnings = append(a.warnings, err)
-		}
+	if o.Try && !o.Given["config"] {
+		a.ConfigFile = "" // the hosts to try are named on the command line
+	}
+	if err := a.Setup(o); err != nil {
+		return err
 	}
 	name := string(a.conf.Engine)
 	if a.engineFlag != "" {
 		name = a.engineFlag
 	}
 	var err error
-	a.engine, err = probe.Open(name, probe.Options{Report: func(e error) { a.warnings = append(a.warnings, e) }})
+	a.engine, err = probe.Open(name, probe.Options{Report: func(e error) { a.Log.Print(e) }})
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: probing needs root, the capability CAP_NET_RAW, or a group in net.ipv4.ping_group_range", err)
 	}
@@ -122,18 +112,10 @@ func (a *Agent) setup(o *pmda.Options) error {
 	return nil
 }
 
-// load reads the configuration file. Numbers and words that it does not give stay as they
-// are, lists are replaced; without a file everything stays.
-func (a *Agent) load() error {
-	c, err := conf.Load(a.configFile, a.conf)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	a.conf = c
-	return nil
+// load reads a configuration file.
+func (a *Agent) load(path string) (err error) {
+	a.conf, err = conf.Load(path, a.conf)
+	return err
 }
 
 func (a *Agent) probing() probe.Settings {
@@ -147,36 +129,27 @@ func (a *Agent) naming() hosts.Settings {
 
 // start begins to probe.
 func (a *Agent) start(s *pmda.Server) error {
-	a.server = s
-	for _, w := range a.warnings {
-		s.Logf("%v", w)
-	}
 	a.prober = probe.New(a.engine, a.probing())
 	a.registry = hosts.New(a.resolver, &addresses{a.prober, &a.moved}, a.naming())
 	for _, name := range a.conf.Hosts {
 		if err := a.add(name, hosts.Configured); err != nil {
-			s.Logf("%v", err)
+			a.Log.Printf("%v", err)
 		}
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	a.stop = stop
-	for _, run := range []func(context.Context){a.prober.Run, a.registry.Run, a.tick} {
-		a.tasks.Add(1)
-		go func() {
-			defer a.tasks.Done()
-			run(ctx)
-		}()
+	if err := a.Start(s); err != nil {
+		return err
 	}
-	if !a.trying {
-		s.Logf("probing %d hosts with the engine %s", a.hosts.Len(), a.engineName)
+	a.Go(a.prober.Run)
+	a.Go(a.registry.Run)
+	if !a.Trying {
+		a.Log.Printf("probing %d hosts with the engine %s", a.hosts.Len(), a.engineName)
 	}
 	return nil
 }
 
 // close stops probing.
 func (a *Agent) close() {
-	a.stop()
-	a.tasks.Wait()
+	a.Stop()
 	a.engine.Close()
 }
 
@@ -223,11 +196,11 @@ func (a *Agent) reload() error {
 	engine := a.conf.Engine
 	now := a.prober.Settings() // with what was stored
 	a.conf.Interval, a.conf.MaxRate, a.conf.Weight, a.conf.Window = now.Interval, now.MaxRate, now.Weight, now.Window
-	if err := a.load(); err != nil {
+	if err := a.Reload(); err != nil {
 		return err
 	}
 	if a.conf.Engine != engine {
-		a.server.Logf("the engine changes to %s when the agent is started again", a.conf.Engine)
+		a.Log.Printf("the engine changes to %s when the agent is started again", a.conf.Engine)
 	}
 	a.prober.Update(a.probing())
 	a.registry.Update(a.naming())
@@ -235,7 +208,7 @@ func (a *Agent) reload() error {
 	for _, name := range a.conf.Hosts {
 		listed[name] = true
 		if err := a.add(name, hosts.Configured); err != nil {
-			a.server.Logf("%v", err)
+			a.Log.Printf("%v", err)
 		}
 	}
 	for _, h := range a.registry.Hosts() {
@@ -244,7 +217,7 @@ func (a *Agent) reload() error {
 			a.hosts.Remove(h.Name)
 		}
 	}
-	a.server.Logf("configuration read: %d hosts, interval %v, maxrate %v", a.hosts.Len(), a.conf.Interval, a.conf.MaxRate)
+	a.Log.Printf("configuration read: %d hosts, interval %v, maxrate %v", a.hosts.Len(), a.conf.Interval, a.conf.MaxRate)
 	return nil
 }
 
@@ -260,55 +233,30 @@ func (p *addresses) SetAddr(id uint32, addr netip.Addr) bool {
 	return p.Prober.SetAddr(id, addr)
 }
 
-// tick does once a second what is not urgent: it publishes the agent's state, lets
-// hosts go that nobody asks for, and tells clients of changed labels.
-func (a *Agent) tick(ctx context.Context) {
-	if !a.mute {
-		var err error
-		if a.health, err = health.Open(Name, a.healthItems()); err != nil {
-			a.server.Logf("no MMV file: %v", err)
-		} else {
-			defer a.health.Close()
-		}
+// second does what is not urgent: it lets hosts go that nobody asks for, has clients told of
+// changed labels, and tells of requests that could not be sent.
+func (a *Agent) second() {
+	if a.seconds%60 == 0 {
+		a.logSendErrors()
 	}
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	var moved, failed uint64
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if a.health != nil {
-			if err := a.health.Update(); err != nil {
-				a.server.Logf("MMV file: %v", err)
-				a.health.Close()
-				a.health = nil
-			}
-		}
-		if n%60 == 0 {
-			failed = a.logSendErrors(failed)
-		}
-		if m := a.moved.Load(); m != moved {
-			moved = m
-			a.server.Do(a.server.LabelsChanged)
-		}
-		if n%10 == 0 && a.registry.Stats().OnDemand > 0 {
-			a.server.Do(a.expire)
-		}
+	if m := a.moved.Load(); m != a.told {
+		a.told, a.Relabel = m, true
 	}
+	if a.seconds%10 == 0 && a.registry.Stats().OnDemand > 0 {
+		a.expire()
+	}
+	a.seconds++
 }
 
-// logSendErrors tells, once a minute, why requests could not be sent. It returns how
-// many that were so far.
-func (a *Agent) logSendErrors(told uint64) uint64 {
+// logSendErrors tells, once a minute, why requests could not be sent.
+func (a *Agent) logSendErrors() {
 	s := a.prober.Stats()
-	if s.SendErrors != told {
-		h, _ := a.registry.Get(s.LastFailed)
-		a.server.Logf("%d requests could not be sent; the last one to %q: %v", s.SendErrors-told, h.Name, s.LastError)
+	if s.SendErrors == a.failed {
+		return
 	}
-	return s.SendErrors
+	h, _ := a.registry.Get(s.LastFailed)
+	a.Log.Printf("%d requests could not be sent; the last one to %q: %v", s.SendErrors-a.failed, h.Name, s.LastError)
+	a.failed = s.SendErrors
 }
 
 // expire lets hosts on demand go that nobody has asked for in a long time.
@@ -320,7 +268,7 @@ func (a *Agent) expire() {
 	}
 	for _, h := range a.registry.Expire(time.Now()) {
 		a.hosts.Remove(h.Name)
-		a.server.Logf("host %q removed: nobody has asked for it for %v", h.Name, a.conf.Expire)
+		a.Log.Printf("host %q removed: nobody has asked for it for %v", h.Name, a.conf.Expire)
 	}
 }
 
@@ -344,7 +292,7 @@ var tryColumns = []pmda.Column{
 
 // try probes the hosts named on the command line, once a second each.
 func (a *Agent) try(_ *pmda.Server, names []string) error {
-	if len(names) == 0 {
+	if len(names) == 0 && a.hosts.Len() == 0 {
 		return errors.New("--try: name at least one host")
 	}
 	s := a.prober.Settings()

@@ -64,7 +64,7 @@ func configured(t *testing.T, config string, known names) (*rig, *journal, strin
 		t.Fatal(err)
 	}
 	a := newAgent()
-	a.configFile, a.engineFlag, a.resolver, a.mute = file, probe.EngineLinux, known, true
+	a.ConfigFile, a.engineFlag, a.resolver, a.Mute = file, probe.EngineLinux, known, true
 	j := new(journal)
 	r := &rig{t: t, agent: a}
 	r.conn = pmdatest.StartOptions(t, a.declare(), pmda.Options{Log: log.New(j, "", 0), StateDir: t.TempDir()})
@@ -75,7 +75,7 @@ func configured(t *testing.T, config string, known names) (*rig, *journal, strin
 // serve runs f where the agent's fields may be looked at.
 func (r *rig) serve(f func()) {
 	done := make(chan struct{})
-	r.agent.server.Do(func() { f(); close(done) })
+	r.agent.Server.Do(func() { f(); close(done) })
 	<-done
 }
 

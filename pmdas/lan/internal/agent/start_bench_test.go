@@ -27,7 +27,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	for b.Loop() {
 		a := newAgent()
-		a.configFile, a.mute = file, true
+		a.ConfigFile, a.Mute = file, true
 		declared := a.declare()
 		o := pmda.Options{StateDir: b.TempDir(), Log: log.New(io.Discard, "", 0)}
 		if err := declared.Setup(&o); err != nil {

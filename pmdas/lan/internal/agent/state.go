@@ -1,81 +1,65 @@
 package agent
 
 import (
-	"github.com/pcp-rtime/rtime/internal/health"
+	"slices"
+
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
-// number is one figure of the agent's own state, published both as a metric below
-// rtime.lan.agent and in the MMV file.
-type number struct {
-	item          int
-	name          string
-	sem           pcp.Sem
-	oneline, help string
-	get           func() uint64
-}
-
-func (a *Agent) numbers() []number {
-	return []number{
-		{0, "hosts", pcp.SemInstant, "hosts that the agent knows", "All of them, with and without an address.", func() uint64 { return uint64(a.prober.Stats().Hosts) }},
-		{1, "probed", pcp.SemInstant, "hosts with an address that is probed", "The others wait for their names to be resolved: see without_address.",
-			func() uint64 { return uint64(a.prober.Stats().Probed) }},
-		{2, "on_demand", pcp.SemInstant, "hosts that exist because somebody looked them up",
-			"They go when nobody asks for them any more.", func() uint64 { return uint64(a.registry.Stats().OnDemand) }},
-		{3, "in_flight", pcp.SemInstant, "requests neither answered nor lost yet, over all hosts", "The sum of rtime.lan.in_flight.",
-			func() uint64 { return uint64(a.prober.Stats().InFlight) }},
-		{4, "sent", pcp.SemCounter, "echo requests sent, over all hosts", "This includes requests to hosts that are gone by now.", func() uint64 { return a.prober.Stats().Sent }},
-		{5, "cycles", pcp.SemCounter, "cycles completed: each host had its turn",
+// numbers are the agent's own state.
+func (a *Agent) numbers() []kit.Number {
+	return []kit.Number{
+		kit.Gauge(0, "hosts", "hosts that the agent knows", "All of them, with and without an address.", func() uint64 { return uint64(a.prober.Stats().Hosts) }),
+		kit.Gauge(1, "probed", "hosts with an address that is probed", "The others wait for their names to be resolved: see without_address.",
+			func() uint64 { return uint64(a.prober.Stats().Probed) }),
+		kit.Gauge(2, "on_demand", "hosts that exist because somebody looked them up",
+			"They go when nobody asks for them any more.", func() uint64 { return uint64(a.registry.Stats().OnDemand) }),
+		kit.Gauge(3, "in_flight", "requests neither answered nor lost yet, over all hosts", "The sum of rtime.lan.in_flight.",
+			func() uint64 { return uint64(a.prober.Stats().InFlight) }),
+		kit.Counter(4, "sent", "echo requests sent, over all hosts", "This includes requests to hosts that are gone by now.", func() uint64 { return a.prober.Stats().Sent }),
+		kit.Counter(5, "cycles", "cycles completed: each host had its turn",
 			"A cycle that a pause cuts short does not count.",
-			func() uint64 { return a.prober.Stats().Cycles }},
-		{6, "overruns", pcp.SemCounter, "cycles that took longer than the interval",
-			"By more than 5 percent. Either there are more hosts than maxrate lets through in\n" +
-				"an interval, or the machine is too busy.", func() uint64 { return a.prober.Stats().Overruns }},
-		{7, "drops", pcp.SemCounter, "messages lost because the sockets' buffers were full",
+			func() uint64 { return a.prober.Stats().Cycles }),
+		kit.Counter(6, "overruns", "cycles that took longer than the interval",
+			"By more than 5 percent. Either there are more hosts than maxrate lets through in\n"+
+				"an interval, or the machine is too busy.", func() uint64 { return a.prober.Stats().Overruns }),
+		kit.Counter(7, "drops", "messages lost because the sockets' buffers were full",
 			"A reply that was lost this way counts as a timeout of its host.",
-			func() uint64 { return a.prober.Stats().Drops }},
-		{8, "strays", pcp.SemCounter, "ICMP messages that answer none of our requests",
-			"They carry a wrong cookie or come from a wrong address. Messages with another\n" +
+			func() uint64 { return a.prober.Stats().Drops }),
+		kit.Counter(8, "strays", "ICMP messages that answer none of our requests",
+			"They carry a wrong cookie or come from a wrong address. Messages with another\n"+
 				"identifier belong to other programs and are ignored.",
-			func() uint64 { return a.prober.Stats().Strays }},
-		{9, "unmatched", pcp.SemCounter, "answers that belong to no request that the agent remembers",
+			func() uint64 { return a.prober.Stats().Strays }),
+		kit.Counter(9, "unmatched", "answers that belong to no request that the agent remembers",
 			"The host is gone, or the request is older than its latest 64.",
-			func() uint64 { return a.prober.Stats().Unmatched }},
-		{10, "lookups", pcp.SemCounter, "names looked up", "This includes failed look-ups. An address needs no look-up.", func() uint64 { return a.registry.Stats().Lookups }},
-		{11, "lookup_failures", pcp.SemCounter, "names that could not be resolved",
+			func() uint64 { return a.prober.Stats().Unmatched }),
+		kit.Counter(10, "lookups", "names looked up", "This includes failed look-ups. An address needs no look-up.", func() uint64 { return a.registry.Stats().Lookups }),
+		kit.Counter(11, "lookup_failures", "names that could not be resolved",
 			"A host whose name cannot be resolved any more keeps the address it had.",
-			func() uint64 { return a.registry.Stats().Failures }},
-		{12, "without_address", pcp.SemInstant, "hosts that have no address",
+			func() uint64 { return a.registry.Stats().Failures }),
+		kit.Gauge(12, "without_address", "hosts that have no address",
 			"Their names do not resolve, or only to addresses that may not be probed.",
-			func() uint64 { return uint64(a.registry.Stats().Without) }},
-		{13, "paused", pcp.SemInstant, "whether probing paused because nobody asked: 1 or 0",
-			"Probing pauses when no value has been asked for during the time that the\n" +
-				"configuration calls idle, and resumes with the next fetch: the first one after a\n" +
+			func() uint64 { return uint64(a.registry.Stats().Without) }),
+		kit.Gauge(13, "paused", "whether probing paused because nobody asked: 1 or 0",
+			"Probing pauses when no value has been asked for during the time that the\n"+
+				"configuration calls idle, and resumes with the next fetch: the first one after a\n"+
 				"pause says 1. mmv.rtlan.paused tells without ending the pause.", func() uint64 {
-				return oneIf(a.prober.Stats().Paused)
-			}},
+				return kit.Truth(a.prober.Stats().Paused)
+			}),
 	}
-}
-
-func oneIf(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // agentMetrics are the agent's own state.
 func (a *Agent) agentMetrics() []pmda.Metric {
-	var rows []pmda.Metric
-	for _, n := range a.numbers() {
-		if n.name == "paused" { // a fetch ends the pause, so it tells what was until then
-			n.get = func() uint64 { return oneIf(a.paused) }
+	numbers := slices.Clone(a.Numbers)
+	for i := range numbers {
+		if numbers[i].Name == "paused" { // a fetch ends the pause, so it tells what was until then
+			numbers[i].Get = func() uint64 { return kit.Truth(a.paused) }
 		}
-		rows = append(rows, pmda.Metric{Name: "rtime.lan.agent." + n.name, Cluster: clusterAgent, Item: n.item,
-			Sem: n.sem, Units: pcp.Count, OneLine: n.oneline, Help: n.help,
-			Get: pmda.Value(func() (uint64, error) { return n.get(), nil })})
 	}
+	rows := kit.NumberMetrics("rtime.lan.agent.", clusterAgent, numbers)
 	return append(rows, pmda.Metric{
 		Name: "rtime.lan.agent.cycle", Cluster: clusterAgent, Item: 20, Sem: pcp.SemInstant, Units: pcp.Seconds,
 		Get: pmda.Value(func() (float64, error) {
@@ -100,13 +84,4 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 		OneLine: "look-ups of new hosts that were refused",
 		Help:    "The agent's log tells who asked, and which rule refused.",
 	})
-}
-
-// healthItems are the numbers as the MMV file has them.
-func (a *Agent) healthItems() []health.Item {
-	var items []health.Item
-	for _, n := range a.numbers() {
-		items = append(items, health.Item{Name: n.name, Counter: n.sem == pcp.SemCounter, OneLine: n.oneline, Read: n.get})
-	}
-	return items
 }

@@ -26,7 +26,7 @@ type rig struct {
 func newRig(t *testing.T, engine string) *rig {
 	t.Helper()
 	a := newAgent()
-	a.configFile, a.engineFlag, a.mute = "", engine, true
+	a.ConfigFile, a.engineFlag, a.Mute = "", engine, true
 	a.conf.Interval, a.conf.MaxRate = 100*time.Millisecond, 1000
 	a.conf.Timeout = 5 * time.Second // no answer is that late by itself
 	a.conf.Window = 10 * time.Minute // holds all of a test

@@ -5,10 +5,9 @@ package conf
 
 import (
 	"net/netip"
-	"os/user"
-	"strconv"
 	"time"
 
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
 )
 
@@ -46,7 +45,7 @@ type Config struct {
 // Defaults returns what holds without a configuration file. Users that this machine
 // does not have are left out.
 func Defaults() Config {
-	admins := hosts.Users{UIDs: adminUIDs()}
+	admins := hosts.Users{UIDs: kit.Administrators()}
 	return Config{
 		Interval: 10 * time.Second,
 		MaxRate:  10,
@@ -61,17 +60,6 @@ func Defaults() Config {
 		MaxHosts: 100,
 		Expire:   time.Hour,
 	}
-}
-
-// adminUIDs are root and the PCP user.
-func adminUIDs() []int {
-	uids := []int{0}
-	if u, err := user.Lookup("pcp"); err == nil {
-		if uid, err := strconv.Atoi(u.Uid); err == nil && uid != 0 {
-			uids = append(uids, uid)
-		}
-	}
-	return uids
 }
 
 // Policy returns what package hosts needs of it.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
 )
@@ -108,7 +109,7 @@ func addStorer(to *hosts.Users, v string) error {
 		return err
 	}
 	for _, uid := range u.UIDs {
-		if !slices.Contains(adminUIDs(), uid) {
+		if !slices.Contains(kit.Administrators(), uid) {
 			return fmt.Errorf("%q: only root and pcp can be allowed to store", v)
 		}
 	}
