@@ -5,6 +5,7 @@ package account
 
 import (
 	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 // User is the account of one user.
 type User struct {
-	UID  uint32
-	Name string // or the number, where the user has no name
+	UID   uint32
+	Name  string // or the number, where the user has no name
+	First bool   // root or the PCP user, who come before others
 
 	Suppliers int   // open segments
 	Bytes     int64 // of those
@@ -34,6 +36,7 @@ type User struct {
 // Users are the accounts of all users who have something.
 type Users struct {
 	Conf *conf.Config
+	PCP  uint32 // number of the PCP user
 	Now  func() time.Time
 	all  map[uint32]*User
 }
@@ -48,7 +51,7 @@ func (a *Users) Of(uid uint32) *User {
 		if a.all == nil {
 			a.all = make(map[uint32]*User)
 		}
-		u = &User{UID: uid, Name: NameOf(uid)}
+		u = &User{UID: uid, Name: NameOf(uid), First: uid == 0 || uid == a.PCP}
 		a.all[uid] = u
 	}
 	return u
@@ -123,4 +126,21 @@ func NameOf(uid uint32) string {
 		return u.Username
 	}
 	return n
+}
+
+// PCPUser returns the number of the user that PCP runs as, or 0 where there is none.
+func PCPUser() uint32 {
+	name := os.Getenv("PCP_USER")
+	if name == "" {
+		name = "pcp"
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(uid)
 }

@@ -69,7 +69,7 @@ func newAgent() *Agent {
 	a := &Agent{conf: &c, dirPath: segdir.Default(), now: time.Now, every: time.Second, atOnce: supply.WelcomeAtOnce, demand: newDemand(&c)}
 	now := func() time.Time { return a.now() }
 	a.lines = throttle.Log[uint32]{Now: now, Print: func(line string) { a.server.Logf("%s", line) }}
-	a.users = &account.Users{Conf: a.conf, Now: now}
+	a.users = &account.Users{Conf: a.conf, Now: now, PCP: account.PCPUser()}
 	a.roster = newRoster(a.users, now, a.complain)
 	a.tree = newTree(a.users, a.roster, a.demand, now, a.complain)
 	return a
@@ -194,6 +194,7 @@ func (a *Agent) tick(ctx context.Context) {
 func (a *Agent) second() {
 	a.demand.settle()
 	a.supply.Tick()
+	a.tree.recheck()
 	a.tree.retry()
 	now := a.now()
 	for s, d := range a.demand.sums(now, a.supply.All()) {

@@ -226,7 +226,8 @@ func later(t *testing.T, path string) {
 // gets it when it is free. After a restart of the agent the supplier that was there
 // first has it, whatever its user and its file's name.
 func TestSameVolatile(t *testing.T) {
-	l := newLab(t)
+	both := letIn("DDS/IBM/Moretest", 65534, 1)
+	l := newLab(t, both)
 	owner := supl(t)
 	later(t, owner.Publish(l.dir, 65534))
 	other := readertest.New(t, "other", 0, readertest.Context{Path: "DDS/IBM/Moretest/T", Template: true, Stats: []readertest.Stat{stat("problems", 0)}})
@@ -240,7 +241,7 @@ func TestSameVolatile(t *testing.T) {
 	l.is("rtime.dds.supplier.reason", first+"=DDS/IBM/Moretest/Bingo: "+errTaken.Error())
 	l.is("rtime.dds.agent.waiting", "=1")
 	l.end()
-	l.start()
+	l.start(both)
 	l.is("dds.IBM.Moretest.problems", "Bingo=2")
 	l.is("rtime.dds.supplier.errors", first+"=0 "+second+"=1")
 	owner.Delete(0)

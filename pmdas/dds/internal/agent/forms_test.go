@@ -196,7 +196,7 @@ func TestOtherSupplier(t *testing.T) {
 // TestWithoutContexts: a supplier that is there has its names also while it has no context
 // of the kind.
 func TestWithoutContexts(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, letIn("DDS/v/c", 65534))
 	supplier := func(name string, mend ...func(*readertest.Stat)) *readertest.Segment {
 		return readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/c"},
 			readertest.Context{Path: "DDS/v/c/S", Template: true, Stats: []readertest.Stat{stat("n", 0, mend...)}})

@@ -192,7 +192,7 @@ func TestDied(t *testing.T) {
 
 // TestTaken: the first has a name, the next gets it when it is free, whatever user it is.
 func TestTaken(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, letIn("DDS/IBM/Moretest", 65534))
 	first := supl(t)
 	first.Put64(first.Data[1], 1)
 	first.Publish(l.dir, -1)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
@@ -18,6 +19,7 @@ type source struct {
 	user   *account.User
 	row    *row
 	fixed  []*live
+	noted  map[int]bool // fixed contexts that it may have, by index
 	slots  map[uint32]*live
 	kinds  []kind // of the templates, by index
 	forms  map[formKey]*form
@@ -32,22 +34,14 @@ type source struct {
 // so that it does not matter whose volatile contexts are below fixed ones of others.
 func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	s := &source{tree: t, sup: sup, reader: sup.Reader(), name: nameOr(sup.Info().Name, "unnamed"), user: sup.User,
-		slots: make(map[uint32]*live), forms: make(map[formKey]*form)}
+		slots: make(map[uint32]*live), noted: make(map[int]bool), forms: make(map[formKey]*form)}
 	s.kinds = kindsOf(sup.Contexts())
 	s.row = t.roster.enter(s)
 	t.complain(s.user.UID, "supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
-	s.note(1)
+	t.sources = append(t.sources, s)
+	s.note()
+	t.precede(s)
 	return s
-}
-
-// note tells of the fixed contexts, and tells that they are gone.
-func (s *source) note(n int) {
-	list := s.sup.Contexts()
-	for i := range list {
-		if c := &list[i]; !c.Template && s.tree.names.Fixed(c.Path, len(c.Stats) > 0, n) {
-			s.tree.reshape(c.Path)
-		}
-	}
 }
 
 // Load exports the fixed contexts.
@@ -75,7 +69,8 @@ func (s *source) Unload() {
 		s.tree.hold(f, key.group, -1)
 	}
 	clear(s.forms)
-	s.note(-1)
+	s.unnote(func(string) bool { return true })
+	s.tree.left = true
 }
 
 // Gone is told that a volatile context is gone.
@@ -107,13 +102,15 @@ func (s *source) Stale(reason string) {
 // Back is told that it is new again.
 func (s *source) Back() {
 	s.row.state, s.row.reason = supply.Ready, ""
-	s.note(1)
+	s.note()
+	s.tree.precede(s)
 	s.tree.complain(s.user.UID, "supplier %s: is back", s.row.title)
 }
 
 // Left is told that the supplier is gone.
 func (s *source) Left(state supply.State, why error) {
 	s.tree.demand.forget(s.sup)
+	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.row.leave(state, why, s.tree.now())
 	if state != supply.Ended {
 		s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.why())

@@ -11,15 +11,10 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// Why a context or statistic is not exported.
-var (
-	errTaken = errors.New("the name belongs to another supplier")
-)
-
 func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, complain func(uint32, string, ...any)) *tree {
 	return &tree{users: users, conf: users.Conf, roster: r, demand: d, now: now, complain: complain,
 		groups: make(map[string]*group), paths: make(map[string]*live), waiting: make(map[string][]*live),
-		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int)}
+		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int), owners: make(map[string][]*source)}
 }
 
 // open lets the tree export.
@@ -33,7 +28,7 @@ func (t *tree) Size() int { return len(t.used) + t.exports }
 // add exports a context, or has it wait for its path to become free.
 func (t *tree) add(l *live) {
 	if err := t.tryAdd(l); err != nil {
-		if err == errTaken || err == naming.ErrNumber {
+		if waits(err) {
 			t.waiting[l.c.Path] = append(t.waiting[l.c.Path], l)
 			if err == naming.ErrNumber {
 				t.freed = append(t.freed, l.c.Path)
@@ -45,9 +40,16 @@ func (t *tree) add(l *live) {
 
 func (t *tree) tryAdd(l *live) error {
 	c, s, limits := l.c, l.src, t.conf
+	if err := t.may(s.user, c.Path); err != nil {
+		return err
+	}
+	if other := t.paths[c.Path]; other != nil {
+		if !s.user.First || other.src.user.First {
+			return errTaken
+		}
+		t.displace(other, errTaken)
+	}
 	switch n := len(c.Stats); {
-	case t.paths[c.Path] != nil:
-		return errTaken
 	case s.user.Contexts >= limits.Contexts:
 		return account.Over("contexts", limits.Contexts)
 	case s.user.Values+n > limits.Statistics:
@@ -201,7 +203,7 @@ func (t *tree) retry() {
 		for t.waiting[path] != nil {
 			l := t.waiting[path][0]
 			err := t.tryAdd(l)
-			if err == errTaken {
+			if errors.Is(err, errTaken) || errors.Is(err, errBelow) {
 				break
 			}
 			if err == naming.ErrNumber {

@@ -27,7 +27,10 @@ type tree struct {
 	groups  map[string]*group // by context path; with "/*" for the volatile ones below
 	paths   map[string]*live  // contexts with statistics that are exported
 	waiting map[string][]*live
-	freed   []string // paths for which somebody waits
+	freed   []string             // paths for which somebody waits
+	sources []*source            // in the order in which they came
+	owners  map[string][]*source // of fixed contexts that are there, the owner first
+	left    bool                 // a supplier has gone since the last recheck
 	metrics map[pcp.PMID]*column
 	used    map[string]*column // by the metric's name
 	nodes   map[string]int     // how many of them there are at a node of the name space and below it

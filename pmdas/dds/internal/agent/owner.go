@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
+)
+
+// Why a context is not exported for now. It is exported when the reason is gone.
+var (
+	errTaken = errors.New("the name belongs to another supplier")
+	errBelow = errors.New("the context above it is another user's")
+)
+
+// waits reports whether a context may be exported later on, unchanged.
+func waits(err error) bool {
+	return errors.Is(err, errTaken) || errors.Is(err, errBelow) || err == naming.ErrNumber
+}
+
+// may returns nil where a user may supply a context. A path that the configuration reserves,
+// and what is below it, is for the users it names. Below a fixed context of another user
+// nobody may add anything. Root and the PCP user may always.
+func (t *tree) may(u *account.User, path string) error {
+	if u.First {
+		return nil
+	}
+	for p := path; p != ""; p = layout.Parent(p) {
+		for _, r := range t.conf.Reserve {
+			switch {
+			case r.Path != p:
+			case slices.Contains(r.UIDs, u.UID):
+				return nil
+			default:
+				return fmt.Errorf("%w: reserve in dds.conf keeps %s for others", errBelow, p)
+			}
+		}
+	}
+	for p := layout.Parent(path); !layout.Shared(p); p = layout.Parent(p) {
+		if o := t.owners[p]; len(o) > 0 && o[0].user.UID != u.UID {
+			return fmt.Errorf("%w: %s is %s's; reserve in dds.conf can let others in", errBelow, p, o[0].user.Name)
+		}
+	}
+	return nil
+}
+
+// own notes that a supplier has a fixed context. Of several the first one is the owner, and
+// root and the PCP user come before others.
+func (t *tree) own(s *source, path string) {
+	list := t.owners[path]
+	i := len(list)
+	if s.user.First {
+		if i = slices.IndexFunc(list, func(o *source) bool { return !o.user.First }); i < 0 {
+			i = len(list)
+		}
+	}
+	t.owners[path] = slices.Insert(list, i, s)
+}
+
+// disown takes that back.
+func (t *tree) disown(s *source, path string) {
+	list := t.owners[path]
+	if i := slices.Index(list, s); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	}
+	if t.owners[path] = list; len(list) == 0 {
+		delete(t.owners, path)
+	}
+}
+
+// note tells of the fixed contexts that the supplier may have.
+func (s *source) note() {
+	list := s.sup.Contexts()
+	for i := range list {
+		c := &list[i]
+		if c.Template || s.noted[i] || s.tree.may(s.user, c.Path) != nil {
+			continue
+		}
+		s.noted[i] = true
+		s.tree.own(s, c.Path)
+		if s.tree.names.Fixed(c.Path, len(c.Stats) > 0, 1) {
+			s.tree.reshape(c.Path)
+		}
+	}
+}
+
+// unnote tells that the fixed contexts are gone for which gone says so.
+func (s *source) unnote(gone func(path string) bool) {
+	list := s.sup.Contexts()
+	for i := range list {
+		c := &list[i]
+		if !s.noted[i] || !gone(c.Path) {
+			continue
+		}
+		delete(s.noted, i)
+		s.tree.disown(s, c.Path)
+		if s.tree.names.Fixed(c.Path, len(c.Stats) > 0, -1) {
+			s.tree.reshape(c.Path)
+		}
+	}
+}
+
+// precede takes from others what is below the contexts of root and the PCP user, who come
+// before them.
+func (t *tree) precede(s *source) {
+	if !s.user.First {
+		return
+	}
+	below := func(path string) bool {
+		for p := layout.Parent(path); !layout.Shared(p); p = layout.Parent(p) {
+			if slices.Contains(t.owners[p], s) {
+				return true
+			}
+		}
+		return false
+	}
+	var out []*live
+	for path, l := range t.paths {
+		if !l.src.user.First && below(path) && t.may(l.src.user, path) != nil {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(x, y *live) int { return strings.Compare(x.c.Path, y.c.Path) })
+	for _, l := range out {
+		t.displace(l, t.may(l.src.user, l.c.Path))
+	}
+	for _, o := range t.sources {
+		if !o.user.First {
+			o.unnote(func(path string) bool { return t.may(o.user, path) != nil })
+		}
+	}
+}
+
+// displace takes a context away for one that comes before it. It waits for its turn.
+func (t *tree) displace(l *live, why error) {
+	t.drop(l)
+	t.waiting[l.c.Path] = append(t.waiting[l.c.Path], l)
+	l.src.fault(l.c.Path, why)
+}
+
+// recheck gives those another chance who could not have contexts below another user's, which
+// may have gone.
+func (t *tree) recheck() {
+	if !t.left {
+		return
+	}
+	t.left = false
+	for _, s := range t.sources {
+		s.note()
+	}
+	for path := range t.waiting {
+		t.freed = append(t.freed, path)
+	}
+}
