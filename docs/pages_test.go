@@ -168,7 +168,7 @@ func TestKeywords(t *testing.T) {
 	}
 	row := regexp.MustCompile(`(?m)^\| (\w+) \| ([^|]+) \|`)
 	keyword := regexp.MustCompile(`(?m)^#?(\w+)\t(.+)$`)
-	examples := map[string]bool{"host": true, "hosts": true, "allow": true, "deny": true} // lists without a default
+	examples := map[string]bool{"host": true, "hosts": true, "allow": true, "deny": true, "reserve": true} // lists without a default
 	for _, agent := range []struct {
 		name, file string
 		least      int
