@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/pcp-rtime/rtime/internal/version"
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
@@ -196,35 +198,57 @@ func rules(t *testing.T, p *pcptest.PCP) string {
 	return p.WriteFile("pmie.printed", printed)
 }
 
-// TestManual looks for every option and keyword in the manual page.
+// TestManual looks for every option and keyword in the manual pages.
 func TestManual(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(top(t, "pmdas/lan/pmdartlan.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual := strings.ReplaceAll(string(page), `\-`, "-")
-	out, _ := exec.Command(pcptest.Build(t, "rtlan", "pmdas/lan"), "--help").CombinedOutput()
-	options := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z0-9-]+)`).FindAllStringSubmatch(string(out), -1)
-	if len(options) < 10 {
-		t.Fatalf("options not found in: %s", out)
-	}
-	for _, o := range options {
-		if !strings.Contains(manual, o[1]) {
-			t.Errorf("the manual page lacks the option %s", o[1])
+	option := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z0-9-]+)`)
+	keyword := regexp.MustCompile(`(?m)^\t+"([a-z]+)": +keyword\.`)
+	for dir, name := range map[string]string{"lan": "rtlan", "arm": "rtarm", "dds": "dds"} {
+		page, err := os.ReadFile(top(t, "pmdas", dir, "pmda"+name+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		manual := strings.ReplaceAll(string(page), `\-`, "-")
+		out, _ := exec.Command(pcptest.Build(t, name, "pmdas/"+dir), "--help").CombinedOutput()
+		options := option.FindAllStringSubmatch(string(out), -1)
+		if len(options) < 10 {
+			t.Fatalf("%s: options not found in: %s", name, out)
+		}
+		for _, o := range options {
+			if !strings.Contains(manual, o[1]) {
+				t.Errorf("%s: the manual page lacks the option %s", name, o[1])
+			}
+		}
+		sources, err := filepath.Glob(top(t, "pmdas", dir, "internal/conf/*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keywords [][]string
+		for _, source := range sources {
+			text, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keywords = append(keywords, keyword.FindAllStringSubmatch(string(text), -1)...)
+		}
+		if len(keywords) < 5 {
+			t.Fatalf("%s: only %d keywords found", name, len(keywords))
+		}
+		for _, k := range keywords {
+			if !regexp.MustCompile(`(?m)^(\.BI? "?|\\f[BI])` + k[1] + `\b`).MatchString(manual) {
+				t.Errorf("%s: the manual page lacks the keyword %s", name, k[1])
+			}
 		}
 	}
-	conf, err := os.ReadFile(top(t, "pmdas/lan/internal/conf/keyword.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keywords := regexp.MustCompile(`(?m)^\t"([a-z]+)": `).FindAllStringSubmatch(string(conf), -1)
-	if len(keywords) < 17 {
-		t.Fatalf("only %d keywords found", len(keywords))
-	}
-	for _, k := range keywords {
-		if !strings.Contains(manual, `.BI "`+k[1]+` "`) {
-			t.Errorf("the manual page lacks the keyword %s", k[1])
+}
+
+// TestVersion asks the three agents for their version, which is that of the tree.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for dir, name := range map[string]string{"lan": "rtlan", "arm": "rtarm", "dds": "dds"} {
+		out, err := exec.Command(pcptest.Build(t, name, "pmdas/"+dir), "--version").CombinedOutput()
+		if want := "pmda" + name + " version " + version.String() + "\n"; err != nil || string(out) != want {
+			t.Errorf("--version: %v, %q, want %q", err, out, want)
 		}
 	}
 }

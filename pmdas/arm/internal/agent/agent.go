@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/version"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
@@ -71,7 +72,7 @@ func newAgent() *Agent {
 
 func (a *Agent) declare() *pmda.Agent {
 	return &pmda.Agent{
-		Name: Name, Domain: Domain, Metrics: a.table(),
+		Name: Name, Domain: Domain, Version: version.String(), Metrics: a.table(),
 		Flags: a.Flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.Stop,
 		Try: a.try, TryColumns: tryColumns,
 	}

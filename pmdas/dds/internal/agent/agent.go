@@ -16,6 +16,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/health"
 	"github.com/pcp-rtime/rtime/internal/throttle"
+	"github.com/pcp-rtime/rtime/internal/version"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
@@ -77,7 +78,7 @@ func newAgent() *Agent {
 
 func (a *Agent) declare() *pmda.Agent {
 	return &pmda.Agent{
-		Name: Name, Domain: Domain, Metrics: a.metrics(), Roots: []string{Root},
+		Name: Name, Domain: Domain, Version: version.String(), Metrics: a.metrics(), Roots: []string{Root},
 		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Gone: a.demand.gone,
 		Reload: a.reload, Stop: a.close, Try: a.try, TryColumns: tryColumns,
 	}

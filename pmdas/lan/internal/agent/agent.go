@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/version"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/conf"
@@ -71,7 +72,7 @@ func newAgent() *Agent {
 
 func (a *Agent) declare() *pmda.Agent {
 	return &pmda.Agent{
-		Name: Name, Domain: Domain, Metrics: a.metrics(),
+		Name: Name, Domain: Domain, Version: version.String(), Metrics: a.metrics(),
 		Flags: a.flags, Setup: a.setup, Start: a.start, Refresh: a.refresh, Reload: a.reload, Stop: a.close,
 		Try: a.try, TryColumns: tryColumns,
 	}
