@@ -19,8 +19,9 @@
 //
 // A start and a stop cost two readings of the clock and a few atomic additions in shared
 // memory: no lock, no allocation, no system call, but for a transaction's first start on a
-// processor and for more than 64 that run at once on one, which may make room. Counts are
-// exact, and what had stopped is counted even if the program is killed.
+// processor and for more than 64 that run at once on one, which may make room, and for one
+// start a second, which reads what the agent asks to be traced. Counts are exact, and what
+// had stopped is counted even if the program is killed.
 //
 // It is a guest in the program: it never waits, prints or fails. Where there is no
 // directory that it can write to it does nothing, and attaches later if there is one;

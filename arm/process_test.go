@@ -69,16 +69,16 @@ func TestAlive(t *testing.T) {
 		t.Errorf("%+v", r.ProcInfo)
 	}
 	for _, path := range append(paths, filepath.Join(dir, "0"+layout.NamesSuffix)) {
-		if info, err := os.Stat(path); err != nil || info.Mode() != 0o660 {
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	if locked, retired, err := r.Alive(); !locked || retired || err != nil {
-		t.Error(locked, retired, err)
+	if locked, err := r.Alive(); !locked || err != nil {
+		t.Error(locked, err)
 	}
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
-	if locked, _, err := r.Alive(); locked || err != nil {
+	if locked, err := r.Alive(); locked || err != nil {
 		t.Error(locked, err)
 	}
 }

@@ -40,8 +40,9 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* Opens both files. The agent may be about to remove a file of names without users: it looks for
- * them after it has set the state, and here the state is looked at after becoming one. */
+/* Opens both files. The agent may be about to remove a file of names without users: it takes the name
+ * from it and looks for users after that. Here the process becomes a user, and the name is looked at
+ * after that. So one of the two sees the other. */
 static int open_files(const char *dir, bool create)
 {
 	struct seg_names *n;
@@ -52,7 +53,7 @@ static int open_files(const char *dir, bool create)
 			return err;
 		n = (struct seg_names *)rt_names_file.base;
 		err = proc_create(&rt_proc_file, dir, n->nonce, rt_chunks_used % CHUNK_MAX);
-		if (!err && __atomic_load_n(&n->state, __ATOMIC_SEQ_CST) == SEG_READY)
+		if (!err && names_named(&rt_names_file, dir))
 			return 0;
 		if (!err)
 			proc_remove(&rt_proc_file);
@@ -104,6 +105,7 @@ static bool attach(struct process *p, bool create)
 	local_shared(p);
 	inherit(p);
 	tran_refresh(p, 0);
+	switches_read(p, clock_monotonic());
 	return true;
 }
 

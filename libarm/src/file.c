@@ -69,7 +69,7 @@ int file_create(struct new_file *f, const char *dir)
 	if (f->dir < 0)
 		return errno;
 	f->fd = openat(f->dir, f->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (f->fd >= 0 && fchmod(f->fd, 0660) == 0)
+	if (f->fd >= 0 && fchmod(f->fd, 0640) == 0)
 		return 0;
 	err = errno;
 	file_abandon(f);

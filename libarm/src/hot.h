@@ -40,6 +40,22 @@ static inline uint64_t clock_now(struct local *l)
 	return likely(clock_quick(l, &now)) ? now : clock_slow(l);
 }
 
+/* The clock for a start, which looks now and then at what the agent asks to be traced. */
+static inline uint64_t clock_start(struct process *p, struct local *l)
+{
+	uint64_t now = clock_now(l);
+
+	if (likely(now < load(&p->switches_next)))
+		return now;
+	switches_read(p, now);
+	return clock_now(l);
+}
+
+static inline bool tran_traced(struct process *p, uint32_t tran)
+{
+	return load(&p->traced[(tran - 1) / 32]) >> (tran - 1) % 32 & 1;
+}
+
 /* Adds to a word of a block: the thread's own, or one that other threads add to, too. */
 static inline void add_in(bool own, seg_u64 *at, uint64_t n)
 {

@@ -70,11 +70,13 @@ struct process {
 	struct seg_app *apps;
 	struct seg_proc *header;
 	struct seg_names *names;
+	seg_u64 switches_next; /* when the agent's file is to be read again, in monotonic ns */
 	struct seg_chunk *chunks[CHUNK_MAX];
 	uint16_t chunk_owner[CHUNK_MAX];
 	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
 	uint64_t limit;                  /* of the mapping */
 	seg_u64 next_grow; /* not before, in monotonic ns */
+	uint32_t traced[TRAN_MAX / 32]; /* what the agent asks to be traced: a bit each */
 	seg_u64 base_tsc, base_ns;
 	uint64_t random;
 	uint32_t tsc_sound;
@@ -130,6 +132,7 @@ struct names_file {
 extern struct names_file rt_names_file;
 int names_open(struct names_file *f, const char *dir, bool create);
 void names_close(struct names_file *f);
+bool names_named(const struct names_file *f, const char *dir);
 int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len);
 #define NAMES_APP_HASH ((uint64_t)sizeof(struct seg_names))
 #define NAMES_TRAN_HASH (NAMES_APP_HASH + 4 * APP_HASH_LEN)
@@ -206,6 +209,9 @@ bool clock_tsc_sound(void);
 void clock_begin(struct process *p);
 uint64_t clock_slow(struct local *l);
 uint64_t clock_monotonic(void);
+
+/* switches.c: what the agent asks to be traced. */
+void switches_read(struct process *p, uint64_t now);
 
 /* data.c: buffers. What start, update and stop were given, checked. */
 struct given {

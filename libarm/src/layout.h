@@ -4,19 +4,19 @@
 
 #include "atomic.h"
 
-#define SEG_MAGIC_NAMES "RTARMNAM"
-#define SEG_MAGIC_PROC "RTARMPRC"
+#define SEG_MAGIC_NAMES "RTARMNM2"
+#define SEG_MAGIC_PROC "RTARMPR2"
+#define SEG_MAGIC_SWITCHES "RTARMSW2"
 #define SEG_ORDER 0x01020304u
 
 enum {
-	SEG_MAJOR = 1,
+	SEG_MAJOR = 2,
 	SEG_MINOR = 0,
 	SEG_LANGUAGE_C = 1,
 
 	/* states of a file */
 	SEG_BUILDING = 0,
 	SEG_READY = 1,
-	SEG_RETIRED = 2,
 
 	/* states of a record */
 	RECORD_EMPTY = 0,
@@ -94,12 +94,20 @@ struct seg_desc {
 };
 
 struct seg_tran {
-	uint32_t next, state, app, epoch, trace, meta_flags;
+	uint32_t next, state, app, epoch, meta, meta_flags;
 	char key[32], descr[64], detail[128];
 	struct seg_desc descs[METRICS + 1];
-	uint32_t meta;
-	uint8_t spare[52];
+	uint8_t spare[56];
 } __attribute__((aligned(8)));
+
+struct seg_switches {
+	char magic[8];
+	uint32_t order;
+	uint16_t major, minor;
+	seg_u64 nonce;
+	uint8_t spare[40];
+	uint32_t trace[TRAN_MAX / 32]; /* a bit for each transaction */
+};
 
 struct seg_proc {
 	char magic[8];

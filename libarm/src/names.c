@@ -74,6 +74,7 @@ static void fill_plan(struct seg_names *h)
 	h->apps_off = NAMES_APPS;
 	h->trans_off = NAMES_TRANS;
 	h->size = NAMES_SIZE;
+	h->state = SEG_READY;
 }
 
 /* The fields from one to before another. */
@@ -87,7 +88,7 @@ static bool plan_is_ours(const struct seg_names *have)
 
 	memset(&want, 0, sizeof(want));
 	fill_plan(&want);
-	return SAME(have, &want, magic, minor) && SAME(have, &want, header_len, state) &&
+	return SAME(have, &want, magic, minor) && SAME(have, &want, header_len, nonce) &&
 	       SAME(have, &want, uid, app_next) && SAME(have, &want, app_hash_len, addr_format) &&
 	       SAME(have, &want, app_hash_off, language);
 }
@@ -110,7 +111,6 @@ static int fill(int fd)
 	host_address(&h);
 	h.nonce = random_u64();
 	h.language = SEG_LANGUAGE_C;
-	h.state = SEG_READY;
 	return pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) ? 0 : EIO;
 }
 
@@ -151,6 +151,11 @@ static int open_own(const char *dir, const char *name, int *fd)
 	return EPERM;
 }
 
+static void put_name(char name[32])
+{
+	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
+}
+
 static int join(struct names_file *f, const char *dir, const char *name)
 {
 	int fd, err = open_own(dir, name, &fd);
@@ -176,7 +181,7 @@ int names_open(struct names_file *f, const char *dir, bool create)
 	char name[32];
 	int err;
 
-	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
+	put_name(name);
 	f->base = NULL;
 	err = join(f, dir, name);
 	if (err != ENOENT || !create)
@@ -193,6 +198,21 @@ void names_close(struct names_file *f)
 	let_go(&f->fd);
 }
 
+/* Reports whether the file still has the name by which processes find it. */
+bool names_named(const struct names_file *f, const char *dir)
+{
+	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+	char name[32];
+	bool is;
+
+	put_name(name);
+	is = at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == f->fd.dev && st.st_ino == f->fd.ino;
+	if (at >= 0)
+		close(at);
+	return is;
+}
+
 /* Opens the file anew where the program has closed its descriptor. */
 static int reopen(struct names_file *f, const char *dir)
 {
@@ -202,7 +222,7 @@ static int reopen(struct names_file *f, const char *dir)
 
 	if (holds(&f->fd))
 		return 0;
-	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
+	put_name(name);
 	err = open_own(dir, name, &fd);
 	if (err || (err = hold(&h, fd)))
 		return err;

@@ -45,7 +45,7 @@ __attribute__((noinline)) static int start_with(struct process *p, struct local 
 	h.handle = gen << HANDLE_SLOT_BITS | slot;
 	s = slot_at(p, slot);
 	traced = correlator_flags(&g, &flags);
-	if (load(&p->trans[tran - 1].trace) & 1) {
+	if (tran_traced(p, tran)) {
 		flags |= CORRELATOR_AGENT_TRACE;
 		traced = 1;
 	}
@@ -60,7 +60,7 @@ __attribute__((noinline)) static int start_with(struct process *p, struct local 
 		add_local(l, &c->bad_data, 1);
 	if (g.bad || g.which)
 		add_local(l, &l->block->ops, 1);
-	h.time = clock_now(l);
+	h.time = clock_start(p, l);
 	slot_begin(s, gen, tran, h.time);
 	if (traced)
 		event_write(p, &h, &g);
@@ -86,14 +86,14 @@ static int start_in(struct local *l, int id, arm_data_t *data, int size)
 		return -1;
 	if (unlikely(!(c = cell_find(p, l, tran))))
 		return no_room(p);
-	if (unlikely(data || size || load(&t->trace)))
+	if (unlikely(data || size || tran_traced(p, tran)))
 		return start_with(p, l, c, tran, data, size);
 	if (unlikely((slot = slot_take(p, l, tran, &gen)) == NONE))
 		return no_room(p);
 	s = slot_at(p, slot);
 	store(&s->pair, 0);
 	store(&s->flags, 0);
-	slot_begin(s, gen, tran, clock_now(l));
+	slot_begin(s, gen, tran, clock_start(p, l));
 	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }
 
@@ -113,10 +113,10 @@ __attribute__((noinline)) static int start_any(int id, arm_data_t *data, int siz
 	return handle;
 }
 
-__attribute__((noinline)) static int start_claimed(struct local *l, struct seg_slot *s, uint32_t gen,
-						   uint32_t tran, int handle)
+__attribute__((noinline)) static int start_claimed(struct process *p, struct local *l, struct seg_slot *s,
+						   uint32_t gen, uint32_t tran, int handle)
 {
-	slot_begin(s, gen, tran, clock_slow(l));
+	slot_begin(s, gen, tran, clock_start(p, l));
 	return handle;
 }
 
@@ -134,15 +134,15 @@ int rtarm_start(int id, arm_data_t *data, int size)
 		return start_any(id, data, size);
 	t = &p->trans[tran - 1];
 	slot = load(&l->hint);
-	if (unlikely(!tran_active(p, t) || load(&t->trace) || slot == NONE || !cell_look(p, l, tran)))
+	if (unlikely(!tran_active(p, t) || tran_traced(p, tran) || slot == NONE || !cell_look(p, l, tran)))
 		return start_any(id, NULL, 0);
 	s = slot_at(p, slot);
 	if (unlikely(!(gen = slot_claim(true, s, tran))))
 		return start_any(id, NULL, 0);
 	store(&s->pair, 0);
 	store(&s->flags, 0);
-	if (unlikely(!clock_quick(l, &now)))
-		return start_claimed(l, s, gen, tran, (int)(gen << HANDLE_SLOT_BITS | slot));
+	if (unlikely(!clock_quick(l, &now) || now >= load(&p->switches_next)))
+		return start_claimed(p, l, s, gen, tran, (int)(gen << HANDLE_SLOT_BITS | slot));
 	slot_begin(s, gen, tran, now);
 	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }

@@ -221,24 +221,95 @@ static void traced(void)
 	close_segment(&s);
 }
 
+/* Traces one transaction, and waits until the library has noticed what the agent asks for: it looks
+ * once a second. */
+static uint64_t events_of_one(struct segment *s, uint64_t want)
+{
+	uint64_t before, came;
+	int tries;
+
+	for (tries = 0; tries < 3000; tries++) {
+		before = proc_of(s)->trace_next;
+		CHECK_EQ(finish(begin(tran)), 0);
+		came = proc_of(s)->trace_next - before;
+		if (came == want)
+			break;
+		nap(10);
+	}
+	return came;
+}
+
 static void traced_by_agent(void)
 {
 	struct segment s = open_proc(getpid()), n = open_names();
 	arm_data1_t *b = buffer(ARM_CORRELATOR_WANTED);
-	uint64_t next = proc_of(&s)->trace_next;
+	uint64_t next;
 	int i;
 
-	tran_of(&n, tran)->trace = 1;
+	agent_asks(&n, tran);
+	CHECK_EQ(events_of_one(&s, 2), 2);
+	next = proc_of(&s)->trace_next;
 	finish(start_with(b, 256));
 	CHECK_EQ(b->correlator.data[1], 0x80);
 	for (i = 0; i < 200; i++)
 		finish(begin(tran));
-	tran_of(&n, tran)->trace = 0;
-	finish(begin(tran));
 	CHECK_EQ(proc_of(&s)->trace_next, next + 402);
 	CHECK_EQ(event(&s, next + 401)->kind, EVENT_STOP);
 	CHECK_EQ(event(&s, next + 401 - 127)->kind, EVENT_START);
+	agent_asks(&n, tran + 1);
+	CHECK_EQ(events_of_one(&s, 0), 0);
+	agent_asks(&n, tran);
+	CHECK_EQ(events_of_one(&s, 2), 2);
+	agent_asks(&n, 0);
+	CHECK_EQ(events_of_one(&s, 0), 0);
 	close_segment(&s);
+	close_segment(&n);
+}
+
+/* Whatever stands in the place of the agent's file, nothing is traced and nothing else happens. A child
+ * reads it with its first call. */
+static void strange_switches(void)
+{
+	struct segment n = open_names(), s;
+	struct seg_switches w;
+	char path[160];
+	int i;
+
+	for (i = 0; i < 11; i++) {
+		agent_asks(&n, tran);
+		switches_path(&n, path);
+		read_switches(path, &w);
+		if (i == 1)
+			CHECK(unlink(path) == 0);
+		if (i == 2)
+			CHECK(truncate(path, 0) == 0);
+		if (i == 3)
+			CHECK(truncate(path, sizeof(w) - 1) == 0);
+		if (i == 4)
+			w.magic[0] = 'X';
+		if (i == 5)
+			w.order = 0x04030201;
+		if (i == 6)
+			w.major++;
+		if (i == 7)
+			w.nonce++;
+		if (i >= 4 && i <= 7)
+			write_switches(path, &w);
+		if (i == 8)
+			CHECK(unlink(path) == 0 && mkfifo(path, 0644) == 0);
+		if (i == 9)
+			CHECK(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
+		if (i == 10)
+			CHECK(chown(path, 65534, 65534) == 0);
+		if (fork() == 0) {
+			finish(begin(tran));
+			s = open_proc(getpid());
+			CHECK_EQ(proc_of(&s)->trace_next, i == 0 ? 2 : 0);
+			_exit(0);
+		}
+		reap_any();
+		CHECK(unlink(path) == 0 || i == 1);
+	}
 	close_segment(&n);
 }
 
@@ -250,6 +321,7 @@ int main(void)
 	generated();
 	traced();
 	traced_by_agent();
+	strange_switches();
 	tran = arm_getid(app, "pairs", NULL, 0, NULL, 0);
 	pairs();
 	tran = arm_getid(app, "chain", NULL, 0, NULL, 0);

@@ -55,16 +55,24 @@ static inline void make_dir(void)
 	CHECK(setenv("RTIME_ARM_DIR", test_dir, 1) == 0);
 }
 
-static inline void empty_dir(const char *dir)
+/* Removes what is in a directory, which is closed then. */
+static inline void empty_at(int fd)
 {
-	DIR *d = opendir(dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			unlinkat(dirfd(d), e->d_name, 0);
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(dirfd(d), e->d_name, 0)) {
+			empty_at(openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+		}
 	if (d)
 		closedir(d);
+}
+
+static inline void empty_dir(const char *dir)
+{
+	empty_at(open(dir, O_RDONLY | O_DIRECTORY));
 }
 
 static inline int done(void)
@@ -99,6 +107,15 @@ static inline void reap(pid_t pid)
 
 	CHECK(pid > 0);
 	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK_EQ(status, 0);
+}
+
+/* Waits for the only child. */
+static inline void reap_any(void)
+{
+	int status;
+
+	CHECK(wait(&status) > 0);
 	CHECK_EQ(status, 0);
 }
 

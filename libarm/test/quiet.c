@@ -1,9 +1,12 @@
 /*
- * Start and stop, once a thread has begun: no system call, which the kernel sees to, and no
- * memory allocated, which the allocator below counts where it can replace the C library's.
+ * Start and stop, once a thread has begun: no system call but for a look at the agent's file once a
+ * second, which the kernel sees to, and no memory allocated, which the allocator below counts where
+ * it can replace the C library's.
  */
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "seen.h"
@@ -35,6 +38,27 @@ void *realloc(void *p, size_t len)
 #endif
 
 static int tran, described;
+
+/* The look begins with open. Here it ends there: nothing may follow. */
+static bool forbidden;
+static uint64_t looks;
+
+int open(const char *path, int flags, ...)
+{
+	int mode = 0;
+	va_list ap;
+
+	if (forbidden) {
+		looks++;
+		errno = ENOSYS;
+		return -1;
+	}
+	va_start(ap, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(ap, int);
+	va_end(ap);
+	return openat(AT_FDCWD, path, flags, (mode_t)mode);
+}
 
 static void register_all(void)
 {
@@ -97,16 +121,29 @@ static void forbid(void)
 	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
+static time_t seconds(void)
+{
+	struct timespec t;
+
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+	return t.tv_sec;
+}
+
 static void silent(void)
 {
-	int i;
+	time_t begun, now;
 
 	all_kinds();
 	forbid();
+	forbidden = true;
 	allocations = 0;
-	for (i = 0; i < 2000; i++)
+	begun = seconds();
+	do {
 		all_kinds();
+		now = seconds();
+	} while (now - begun < 3);
 	CHECK_EQ(allocations, 0);
+	CHECK(looks >= 2 && looks <= (uint64_t)(now - begun) + 1);
 	syscall(SYS_exit, 0);
 }
 

@@ -52,6 +52,53 @@ static inline struct segment open_names(void)
 	return open_like(from, "names");
 }
 
+/* Where the agent says what is to be traced. */
+static inline void switches_path(struct segment *names, char path[160])
+{
+	struct seg_names *n = (struct seg_names *)names->base;
+
+	snprintf(path, 160, "%s/.agent", test_dir);
+	mkdir(path, 0755);
+	snprintf(path, 160, "%s/.agent/%u-%016llx", test_dir, (unsigned int)n->uid, (unsigned long long)n->nonce);
+}
+
+static inline void read_switches(const char *path, struct seg_switches *w)
+{
+	int fd = open(path, O_RDONLY);
+
+	CHECK(fd >= 0 && read(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w));
+	close(fd);
+}
+
+static inline void write_switches(const char *path, const struct seg_switches *w)
+{
+	char beside[180];
+	int fd;
+
+	snprintf(beside, sizeof(beside), "%s.new", path);
+	fd = open(beside, O_CREAT | O_TRUNC | O_WRONLY, 0644);
+	CHECK(fd >= 0 && write(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w));
+	close(fd);
+	CHECK(rename(beside, path) == 0);
+}
+
+/* Asks as the agent does that a transaction be traced, with 0 that none be. */
+static inline void agent_asks(struct segment *names, int tran)
+{
+	struct seg_switches w;
+	char path[160];
+
+	memset(&w, 0, sizeof(w));
+	memcpy(w.magic, SEG_MAGIC_SWITCHES, sizeof(w.magic));
+	w.order = SEG_ORDER;
+	w.major = SEG_MAJOR;
+	w.nonce = ((struct seg_names *)names->base)->nonce;
+	if (tran)
+		w.trace[(tran - 1) / 32] |= 1u << (tran - 1) % 32;
+	switches_path(names, path);
+	write_switches(path, &w);
+}
+
 static inline void close_segment(struct segment *s)
 {
 	munmap(s->base, s->len);

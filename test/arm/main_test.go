@@ -14,10 +14,14 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestMain is also the program in Go; see program_test.go.
+// TestMain is also the program in Go, see program_test.go, and the one of scribble_test.go.
 func TestMain(m *testing.M) {
 	if os.Getenv(programEnv) != "" {
 		obey()
+		os.Exit(0)
+	}
+	if dir := os.Getenv(scribbleEnv); dir != "" {
+		scribble(dir)
 		os.Exit(0)
 	}
 	os.Exit(testMain(m))

@@ -95,7 +95,8 @@ func TestShippedDirectory(t *testing.T) {
 	want := []string{
 		"d " + filepath.Dir(layout.DefaultDir) + " 0755 root root -",
 		fmt.Sprintf("d %s %04o @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.DirMode),
-		fmt.Sprintf("d %s/%s 0755 @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.PastDir),
+		fmt.Sprintf("d %s/%s %04o @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.PastDir, layout.PastMode),
+		fmt.Sprintf("d %s/%s %04o @PCP_USER@ @PCP_GROUP@ -", layout.DefaultDir, layout.SwitchesDir, layout.SwitchesDirMode),
 	}
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", lines, want)

@@ -7,35 +7,49 @@
 // has a file of its own with what it has counted.
 package layout
 
+import "fmt"
+
 // Directory and file names. A file is filled under a name that begins with NewPrefix, and
-// renamed. The names are UID and NamesSuffix, and UID-PID-RANDOM and ProcSuffix.
+// renamed. The names are UID and NamesSuffix, and UID-PID-RANDOM and ProcSuffix. The agent
+// gives a file of names that it is about to remove a name of AsidePrefix, UID, "-" and nonce.
 const (
 	DefaultDir  = "/run/rtime/arm"
 	DirEnv      = "RTIME_ARM_DIR" // overrides DefaultDir
 	NewPrefix   = ".new-"
 	NamesSuffix = ".names"
 	ProcSuffix  = ".arm"
-	PastDir     = "past" // below the directory: the agent's own
+	AsidePrefix = ".aside-"
+	PastDir     = "past"   // below the directory: for the agent alone
+	SwitchesDir = ".agent" // and what the agent tells programs: UID-NONCE, 16 digits
 
-	DirMode     = 0o3773
-	FileMode    = 0o660
+	DirMode         = 0o3773
+	FileMode        = 0o640 // only the owner writes; the agent, by its group, reads
+	PastMode        = 0o700
+	SwitchesDirMode = 0o755
+	SwitchesMode    = 0o644
+
 	AliveOffset = 0 // a process's write lock on this byte of its file, held for life
 )
 
+// AsidePath is the name that the agent gives a file of names before it removes it.
+func AsidePath(uid uint32, nonce uint64) string {
+	return fmt.Sprintf("%s%d-%016x", AsidePrefix, uid, nonce)
+}
+
 // What the headers begin with.
 const (
-	MagicNames = "RTARMNAM"
-	MagicProc  = "RTARMPRC"
-	ByteOrder  = 0x01020304
-	Major      = 1
-	Minor      = 0
+	MagicNames    = "RTARMNM2"
+	MagicProc     = "RTARMPR2"
+	MagicSwitches = "RTARMSW2"
+	ByteOrder     = 0x01020304
+	Major         = 2
+	Minor         = 0
 )
 
 // States of a file.
 const (
 	StateBuilding = 0
 	StateReady    = 1
-	StateRetired  = 2 // names: being removed; process: ended
 )
 
 // States of a record of an application, a transaction or a pair.
@@ -119,6 +133,8 @@ const (
 	MetricLen = 64
 	PairLen   = 128
 	EventLen  = 1536
+
+	SwitchesLen = 8256
 )
 
 // Offsets in the header of a user's file of names.
@@ -166,13 +182,23 @@ const (
 	TranState     = 4   // u32
 	TranApp       = 8   // u32
 	TranEpoch     = 12  // u32
-	TranTrace     = 16  // u32
+	TranMeta      = 16  // u32
 	TranMetaFlags = 20  // u32
 	TranKey       = 24  // [32]byte
 	TranDescr     = 56  // [64]byte
 	TranDetail    = 120 // [128]byte
 	TranDescs     = 248 // [336]byte
-	TranMeta      = 584 // u32
+)
+
+// Offsets in a file of trace switches, which belongs to the file of names with its nonce.
+// Transaction id is traced if bit (id-1)%32 of word (id-1)/32 is set.
+const (
+	SwitchesMagic = 0  // u64
+	SwitchesOrder = 8  // u32
+	SwitchesMajor = 12 // u16
+	SwitchesMinor = 14 // u16
+	SwitchesNonce = 16 // u64
+	SwitchesTrace = 64 // [8192]byte
 )
 
 // Offsets in the description of a metric.

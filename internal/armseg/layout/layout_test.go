@@ -26,8 +26,12 @@ var inGo = []struct {
 	{"app descr", AppDescr, 64}, {"app user", AppUser, 128},
 
 	{"tran -", 0, TranLen}, {"tran next", TranNext, 4}, {"tran state", TranState, 4}, {"tran app", TranApp, 4},
-	{"tran epoch", TranEpoch, 4}, {"tran trace", TranTrace, 4}, {"tran meta_flags", TranMetaFlags, 4}, {"tran key", TranKey, 32},
-	{"tran descr", TranDescr, 64}, {"tran detail", TranDetail, 128}, {"tran descs", TranDescs, 336}, {"tran meta", TranMeta, 4},
+	{"tran epoch", TranEpoch, 4}, {"tran meta", TranMeta, 4}, {"tran meta_flags", TranMetaFlags, 4}, {"tran key", TranKey, 32},
+	{"tran descr", TranDescr, 64}, {"tran detail", TranDetail, 128}, {"tran descs", TranDescs, 336},
+
+	{"switches -", 0, SwitchesLen}, {"switches magic", SwitchesMagic, 8}, {"switches order", SwitchesOrder, 4},
+	{"switches major", SwitchesMajor, 2}, {"switches minor", SwitchesMinor, 2}, {"switches nonce", SwitchesNonce, 8},
+	{"switches trace", SwitchesTrace, 8192},
 
 	{"desc -", 0, DescLen}, {"desc type", DescType, 4}, {"desc name", DescName, 44},
 

@@ -130,11 +130,8 @@ func readAll(r *reader.Proc, full bool) {
 	_ = r.Pairs(func(int, *reader.PairKey, reader.PairTotals) {})
 	_, _ = r.Events(func(*reader.Event) {})
 	_, _ = r.Counters()
-	_, _, _ = r.Alive()
+	_, _ = r.Alive()
 	_ = r.Uses(1<<30, func(uint32, int32) {})
-	if full {
-		_ = r.TakeUses(func(uint32, int32) {})
-	}
 	r.Totals(func(uint32, *reader.Totals, *[layout.Metrics + 1]reader.MetricTotals) {})
 	r.PairTotals(func(int, reader.PairTotals) {})
 }
@@ -176,11 +173,6 @@ func readNames(r *reader.Names) {
 	_ = r.Update(func(uint32, *reader.App) {}, func(uint32, *reader.Tran) {})
 	for _, id := range []uint32{0, 1, 2, 1 << 31} {
 		_, _ = r.Use(id)
-		_ = r.Release(id, 3)
-		_ = r.SetTrace(id, true)
 		_, _, _ = r.Descs(id)
-		_ = r.Unuse(id, 5)
 	}
-	_, _ = r.State()
-	_, _ = r.SetState(layout.StateReady, layout.StateReady)
 }

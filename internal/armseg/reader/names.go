@@ -54,7 +54,7 @@ type Tran struct {
 func OpenNames(path string, uid uint32) (*Names, error) {
 	n := &Names{}
 	var err error
-	n.m, err = openFile(path, shm.Options{Min: layout.NamesLen, Max: maxNames, Write: true}, uid, n.load)
+	n.m, err = openFile(path, shm.Options{Min: layout.NamesLen, Max: maxNames}, uid, n.load)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (n *Names) load(m *shm.Map) error {
 		return badFormat("lengths of records %d, %d, %d", h.u32(layout.NamesHeaderLen), h.u32(layout.NamesAppLen), h.u32(layout.NamesTranLen))
 	case n.apps.max > layout.AppMax || n.trans.max > layout.TranMax || !n.apps.fits(m) || !n.trans.fits(m):
 		return badFormat("%d applications at %d, %d transactions at %d", n.apps.max, n.apps.off, n.trans.max, n.trans.off)
-	case h.u32(layout.NamesState) != layout.StateReady && h.u32(layout.NamesState) != layout.StateRetired:
+	case h.u32(layout.NamesState) != layout.StateReady:
 		return ErrNotReady
 	}
 	n.UID, n.Nonce, n.Language = h.u32(layout.NamesUID), h.u64(layout.NamesNonce), h.u32(layout.NamesLanguage)
@@ -175,61 +175,6 @@ func (n *Names) Use(id uint32) (use uint64, err error) {
 		err = n.m.Guard(func() { use, _ = n.m.Load64(off + layout.AppUse) })
 	}
 	return use, err
-}
-
-// Release takes by from the count of an application's users, never below zero.
-func (n *Names) Release(id, by uint32) error {
-	off, ok := n.apps.at(id)
-	if !ok {
-		return nil
-	}
-	return n.m.Guard(func() {
-		for range 1000 { // others change it, too; a hostile one may do so for ever
-			use, _ := n.m.Load64(off + layout.AppUse)
-			left := use&^0xffffffff | uint64(uint32(use)-min(by, uint32(use)))
-			if done, _ := n.m.CompareAndSwap64(off+layout.AppUse, use, left); done {
-				return
-			}
-		}
-	})
-}
-
-// Unuse sets the count of an application's users to 0 if its use word is still use.
-func (n *Names) Unuse(id uint32, use uint64) error {
-	off, ok := n.apps.at(id)
-	if !ok {
-		return nil
-	}
-	return n.m.Guard(func() { n.m.CompareAndSwap64(off+layout.AppUse, use, use&^0xffffffff) })
-}
-
-// SetTrace asks that all instances of a transaction be traced, or no longer.
-func (n *Names) SetTrace(id uint32, on bool) error {
-	off, ok := n.trans.at(id)
-	if !ok {
-		return nil
-	}
-	var v uint32
-	if on {
-		v = 1
-	}
-	return n.m.Guard(func() {
-		if was, _ := n.m.Load32(off + layout.TranTrace); was != v {
-			n.m.Store32(off+layout.TranTrace, v)
-		}
-	})
-}
-
-// State returns the state of the file.
-func (n *Names) State() (state uint32, err error) {
-	err = n.m.Guard(func() { state, _ = n.m.Load32(layout.NamesState) })
-	return state, err
-}
-
-// SetState changes the state from one to another, and tells whether it was the one.
-func (n *Names) SetState(from, to uint32) (done bool, err error) {
-	err = n.m.Guard(func() { done, _ = n.m.CompareAndSwap32(layout.NamesState, from, to) })
-	return done, err
 }
 
 // Is reports whether the file at path is this one.

@@ -50,7 +50,7 @@ type Proc struct {
 func OpenProc(path string, uid uint32, l Limits) (*Proc, error) {
 	p := &Proc{limits: l, head: make(record, layout.ProcLen)}
 	var err error
-	p.m, err = openFile(path, shm.Options{Min: layout.ProcLen, Max: min(l.Bytes, 1<<38), Write: true}, uid, p.load)
+	p.m, err = openFile(path, shm.Options{Min: layout.ProcLen, Max: min(l.Bytes, 1<<38)}, uid, p.load)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Proc) load(m *shm.Map) error {
 		h.u32(layout.ProcChunkLen) != layout.ChunkLen || h.u32(layout.ProcCellLen) != layout.CellLen:
 		return badFormat("lengths of records %d, %d, %d, %d",
 			h.u32(layout.ProcHeaderLen), h.u32(layout.ProcBlockLen), h.u32(layout.ProcChunkLen), h.u32(layout.ProcCellLen))
-	case h.u32(layout.ProcState) != layout.StateReady && h.u32(layout.ProcState) != layout.StateRetired:
+	case h.u32(layout.ProcState) != layout.StateReady:
 		return ErrNotReady
 	}
 	for _, t := range []struct{ off, n, length, most uint64 }{
@@ -118,17 +118,8 @@ func (p *Proc) has(off, n uint64) error {
 	return nil
 }
 
-// Alive reports whether the process holds its lock, and whether it has said that it ends.
-func (p *Proc) Alive() (locked, retired bool, err error) {
-	if locked, err = p.m.Locked(layout.AliveOffset); err != nil {
-		return false, false, err
-	}
-	err = p.m.Guard(func() {
-		state, _ := p.m.Load32(layout.ProcState)
-		retired = state == layout.StateRetired
-	})
-	return locked, retired, err
-}
+// Alive reports whether the process holds its lock.
+func (p *Proc) Alive() (locked bool, err error) { return p.m.Locked(layout.AliveOffset) }
 
 // Counters are what a process could not count in a cell.
 type Counters struct {
@@ -153,22 +144,6 @@ func (p *Proc) Uses(n int, f func(app uint32, ahead int32)) error {
 		off := p.head.u64(layout.ProcInitsOff)
 		for i := range min(uint32(max(n, 0)), p.head.u32(layout.ProcAppMax)) {
 			if v, _ := p.m.Load32(off + 4*uint64(i)); int32(v) > 0 {
-				f(i+1, int32(v))
-			}
-		}
-	})
-}
-
-// TakeUses is Uses of all, and takes them out of the file, each before f is called.
-func (p *Proc) TakeUses(f func(app uint32, ahead int32)) error {
-	return p.m.Guard(func() {
-		off := p.head.u64(layout.ProcInitsOff)
-		for i := range p.head.u32(layout.ProcAppMax) {
-			at := off + 4*uint64(i)
-			if v, _ := p.m.Load32(at); int32(v) <= 0 {
-				continue
-			}
-			if v, _ := p.m.Swap32(at, 0); int32(v) > 0 {
 				f(i+1, int32(v))
 			}
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // Traced reports whether the agent asks that all executions be traced.
-func (t *Tran) Traced() bool { return atomic.LoadUint32(t.words.trace)&1 != 0 }
+func (t *Tran) Traced() bool { return t.w.switches.on(t.ID) }
 
 // StartWith begins an execution as Start does, with what else is given. It appends the
 // execution's own correlator to own.

@@ -115,9 +115,7 @@ func TestTrace(t *testing.T) {
 	} {
 		w := attachTo(t, dir)
 		tran, m := described(t, w, layout.TypeGauge64, layout.TypeString32)
-		if err := namesReader(t, dir).SetTrace(tran.ID, c.agent); err != nil {
-			t.Fatal(err)
-		}
+		ask(t, w, map[bool][]uint32{true: {tran.ID}}[c.agent]...)
 		r, own := tran.StartWith(c.b, nil)
 		r.Update([]Value{{Metric: m[0], Field: 7}, {Metric: m[1], Text: "seven"}}, "half way")
 		r.Stop(Failed, nil)

@@ -80,6 +80,10 @@ func (t *Tran) cell() *tally {
 func (r *Running) run() {
 	w := r.c.b.w
 	r.start = w.now()
+	if r.start >= w.switches.next.Load() {
+		w.readSwitches(r.start)
+		r.start = w.now()
+	}
 	release64((*uint64)(unsafe.Add(r.slot, layout.SlotStart)), uint64(r.start+w.offset))
 	release64((*uint64)(r.slot), r.active)
 }

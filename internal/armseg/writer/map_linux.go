@@ -67,7 +67,7 @@ func (f *segFile) hold() (int, error) {
 
 const openFlags = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 
-// makeFile makes an empty file of mode 660, whatever the umask, under the name that it
+// makeFile makes an empty file of mode 640, whatever the umask, under the name that it
 // has before it is published.
 func makeFile(dir string) (*segFile, error) {
 	var random [8]byte
@@ -225,6 +225,35 @@ func (f *segFile) publish(name string) error {
 	}
 	f.path = to
 	return nil
+}
+
+// named reports whether the file still has its name in the directory.
+func (f *segFile) named() bool {
+	var st unix.Stat_t
+	return unix.Lstat(f.path, &st) == nil && uint64(st.Dev) == f.dev && st.Ino == f.ino
+}
+
+// readAgent reads what the agent says in a file below dir, which has len(b) bytes at least.
+// It is the agent's if it belongs to the owner of dir. The file is read and not mapped: it
+// may be cut off at any time.
+func readAgent(dir, name string, b []byte) (ok bool) {
+	at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(at)
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var st, owner unix.Stat_t
+	if unix.Fstat(at, &owner) != nil || unix.Fstat(fd, &st) != nil ||
+		st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != owner.Uid && st.Uid != 0 {
+		return false
+	}
+	n, err := unix.Pread(fd, b, 0)
+	return err == nil && n == len(b)
 }
 
 // close takes the file away from this process, which must not touch it any more.

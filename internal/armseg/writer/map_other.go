@@ -24,8 +24,11 @@ func (f *segFile) reserve(off, n uint64) error       { return errors.ErrUnsuppor
 func (f *segFile) zero(off, n uint64) error          { return errors.ErrUnsupported }
 func (f *segFile) lock() error                       { return errors.ErrUnsupported }
 func (f *segFile) publish(string) error              { return errors.ErrUnsupported }
+func (f *segFile) named() bool                       { return false }
 func (f *segFile) close()                            {}
 func (f *segFile) remove()                           {}
+
+func readAgent(dir, name string, b []byte) (ok bool) { return false }
 
 func unsupported(error) bool { return true }
 

@@ -117,10 +117,9 @@ func fillNames(base unsafe.Pointer) {
 			put32(base, w.off, uint32(w.want))
 		}
 	}
-	put32(base, layout.NamesState, layout.StateReady)
 }
 
-// namesPlan are the words of the header that say where things are.
+// namesPlan are the words of the header that are the same in every file.
 var namesPlan = []struct {
 	off, size, want uint64
 }{
@@ -128,6 +127,7 @@ var namesPlan = []struct {
 	{layout.NamesAppMax, 4, layout.AppMax}, {layout.NamesTranMax, 4, layout.TranMax},
 	{layout.NamesAppHashLen, 4, layout.AppHashLen}, {layout.NamesTranHashLen, 4, layout.TranHashLen},
 	{layout.NamesAppHashOff, 8, namesAppHash}, {layout.NamesTranHashOff, 8, namesTranHash},
+	{layout.NamesState, 4, layout.StateReady},
 	{layout.NamesAppsOff, 8, namesApps}, {layout.NamesTransOff, 8, namesTrans}, {layout.NamesSize, 8, namesSize},
 }
 
@@ -153,7 +153,6 @@ func (n *names) check() error {
 	return nil
 }
 
-func (n *names) ready() bool   { return get32(n.base, layout.NamesState) == layout.StateReady }
 func (n *names) nonce() uint64 { return get64(n.base, layout.NamesNonce) }
 
 // back sees to it that n bytes at off are allocated.
@@ -175,7 +174,6 @@ func (n *names) back(off, size uint64) error {
 type tranWords struct {
 	use   *uint64
 	epoch *uint32
-	trace *uint32
 }
 
 func (n *names) words(app, tran uint32) tranWords {
@@ -183,7 +181,6 @@ func (n *names) words(app, tran uint32) tranWords {
 	return tranWords{
 		use:   word64(n.base, n.appAt(app)+layout.AppUse),
 		epoch: word32(n.base, at+layout.TranEpoch),
-		trace: word32(n.base, at+layout.TranTrace),
 	}
 }
 

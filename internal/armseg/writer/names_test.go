@@ -165,28 +165,40 @@ func TestFullOfNames(t *testing.T) {
 	}
 }
 
-// TestRetired: a file of names that is being removed is not used, nor is anything left.
-func TestRetired(t *testing.T) {
-	dir := t.TempDir()
-	if err := makeNames(dir, strconv.Itoa(os.Geteuid())+layout.NamesSuffix); err != nil {
-		t.Fatal(err)
-	}
-	n := namesReader(t, dir)
-	if ok, err := n.SetState(layout.StateReady, layout.StateRetired); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if _, err := Attach(dir); !errors.Is(err, errRetired) {
-		t.Errorf("%v", err)
-	}
-	if names := left(t, dir); len(names) != 1 {
-		t.Errorf("left: %v", names)
-	}
-	if err := os.Remove(filepath.Join(dir, left(t, dir)[0])); err != nil {
-		t.Fatal(err)
-	}
-	w := attachTo(t, dir)
-	if nonce := namesReader(t, dir).Nonce; nonce == n.Nonce || procReader(t, w).Nonce != nonce {
-		t.Error("the old file of names is used")
+// TestRemovedMeanwhile: a file of names that has lost its name is not used, whether there is
+// another in its place or none, and nothing is left of the attempt.
+func TestRemovedMeanwhile(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		dir := t.TempDir()
+		n, err := openNames(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nonce := n.nonce()
+		if !n.f.named() {
+			t.Error("it has its name")
+		}
+		if err := os.Rename(n.f.path, filepath.Join(dir, layout.AsidePath(uint32(os.Geteuid()), nonce))); err != nil {
+			t.Fatal(err)
+		}
+		if another {
+			if err := makeNames(dir, filepath.Base(n.f.path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n.f.named() {
+			t.Error("it has its name no longer")
+		}
+		if _, err := publishWith(dir, n); !errors.Is(err, errRemoved) {
+			t.Errorf("%v", err)
+		}
+		if names := left(t, dir); len(names) != map[bool]int{false: 1, true: 2}[another] {
+			t.Errorf("left: %v", names)
+		}
+		w := attachTo(t, dir)
+		if now := procReader(t, w).Nonce; now == nonce || now != w.names.nonce() {
+			t.Error("the old file of names is used")
+		}
 	}
 }
 
@@ -226,7 +238,7 @@ func TestStrangeNames(t *testing.T) {
 		dir := t.TempDir()
 		put(filepath.Join(dir, strconv.Itoa(os.Geteuid())+layout.NamesSuffix))
 		before := len(left(t, dir))
-		if _, err := Attach(dir); err == nil || errors.Is(err, errRetired) {
+		if _, err := Attach(dir); err == nil || errors.Is(err, errRemoved) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if after := left(t, dir); len(after) != before {

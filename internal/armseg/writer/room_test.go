@@ -120,7 +120,7 @@ func TestDescriptorClosed(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	if alive, _, err := procReader(t, w).Alive(); !alive || err != nil {
+	if alive, err := procReader(t, w).Alive(); !alive || err != nil {
 		t.Error("the lock is gone: ", err)
 	}
 }

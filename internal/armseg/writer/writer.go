@@ -19,8 +19,8 @@ import (
 // or a limit of the process is used up. It wraps the cause.
 var ErrNoRoom = errors.New("no room for what is measured")
 
-// errRetired says that the agent took a file of names away while it was being joined.
-var errRetired = errors.New("the file of names was removed meanwhile")
+// errRemoved says that the agent took a file of names away while it was being joined.
+var errRemoved = errors.New("the file of names was removed meanwhile")
 
 const (
 	attachTries = 5
@@ -34,9 +34,11 @@ type Writer struct {
 	began  time.Time      // what the runtime's clock is read against
 	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
 
-	blocks []*lane     // one for each P, made when it is first used
-	full   atomic.Bool // no slot was free, and none was freed since
+	blocks   []*lane     // one for each P, made when it is first used
+	full     atomic.Bool // no slot was free, and none was freed since
+	switches switches
 
+	dir   string
 	names *names
 	file  *segFile
 
@@ -57,7 +59,7 @@ func Attach(dir string) (*Writer, error) {
 		if w, err = attach(dir); err == nil {
 			return w, nil
 		}
-		if !errors.Is(err, errRetired) && !errors.Is(err, os.ErrNotExist) {
+		if !errors.Is(err, errRemoved) && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 		if _, statErr := os.Stat(dir); statErr != nil {
@@ -72,20 +74,28 @@ func attach(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{names: n, trans: map[uint32]*Tran{}}
+	return publishWith(dir, n)
+}
+
+// publishWith publishes a file of this process, for what it counts of the names in n.
+func publishWith(dir string, n *names) (*Writer, error) {
+	w := &Writer{dir: dir, names: n, trans: map[uint32]*Tran{}}
 	w.clock()
 	if err := w.create(dir); err != nil {
 		n.f.close()
 		return nil, err
 	}
-	// The agent marks a file of names first and looks for processes after that, so one
-	// of the two sees the other.
-	if !n.ready() {
+	// The agent takes the name from a file of names first and looks for processes after
+	// that. Here the file of the process comes first and the look at the name after that.
+	// So one of the two sees the other.
+	if !n.f.named() {
 		w.file.remove()
 		n.f.close()
-		return nil, errRetired
+		return nil, errRemoved
 	}
 	w.makeBlocks()
+	w.switches.path = layout.SwitchesPath(get32(n.base, layout.NamesUID), n.nonce())
+	w.readSwitches(w.now())
 	return w, nil
 }
 

@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // TestKilledTwice: killed when a process is recorded and its file not yet removed, and
 // again when the record has been written anew.
 func TestKilledTwice(t *testing.T) {
-	for _, step := range []string{"past: written beside", "past: written anew", "fold: a use taken"} {
+	for _, step := range []string{"past: written beside", "past: written anew"} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t)
 			n := w.names(7)
@@ -149,10 +150,8 @@ func TestTraceNamesAgain(t *testing.T) {
 	}
 	n = w.names(8)
 	w.look()
-	for id, want := range []uint32{0, 1} {
-		if got := n.Get32(readertest.TranOff(uint32(id+1)) + layout.TranTrace); got != want {
-			t.Errorf("transaction %d: %d", id+1, got)
-		}
+	if got := w.traced(n); !slices.Equal(got, []uint32{2}) {
+		t.Errorf("traced: %v", got)
 	}
 }
 
@@ -216,27 +215,5 @@ func TestDirectoryRemoved(t *testing.T) {
 	}
 	if there(w.dir) {
 		t.Error("it is there again")
-	}
-}
-
-// TestUseOfNewcomer: the use of a process that has just come, and whose file is not read
-// yet, is not taken for one that was lost.
-func TestUseOfNewcomer(t *testing.T) {
-	w := newWorld(t)
-	n := w.names(7)
-	w.start()
-	w.look()
-	w.pass(3 * w.conf.Interval)
-	w.c.mono = w.mono
-	p := readertest.NewProc(t, w.dir, n, 100)
-	p.Use(1, 1)
-	before := n.Get64(readertest.AppOff(1) + layout.AppUse)
-	names := w.c.order[0].names[0]
-	w.c.lookAtIdle(names)
-	if !names.unused {
-		t.Fatal("lost uses were not looked for")
-	}
-	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != before || uint32(use) == 0 {
-		t.Errorf("use %#x, was %#x", use, before)
 	}
 }

@@ -147,6 +147,9 @@ func (c *Collector) open() error {
 	if err := c.past.open(c, c.pastDir()); err != nil {
 		return err
 	}
+	if err := c.openSwitches(); err != nil {
+		return err
+	}
 	c.opened = true
 	c.mono, c.wall = c.host.now()
 	c.windows.set(c.conf, c.mono)
@@ -210,6 +213,7 @@ func (c *Collector) close() {
 			p.r.Close()
 		}
 		for _, n := range u.names {
+			c.dropSwitches(n)
 			n.r.Close()
 		}
 	}

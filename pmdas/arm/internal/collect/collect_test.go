@@ -105,11 +105,14 @@ func TestUses(t *testing.T) {
 	check(true, 1, 1)
 	q.Use(1, 3)
 	q.Die()
-	check(true, 0, 0) // it was in use as the look began
 	check(false, 0, 0)
-	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != 1<<32 {
-		t.Errorf("use %#x", use)
+	if use := n.Get64(readertest.AppOff(1) + layout.AppUse); use != 1<<32|4 {
+		t.Errorf("use %#x: the agent changed it", use)
 	}
+	p.Use(1, 1)
+	check(true, 1, 1)
+	p.Use(1, -1)
+	check(false, 0, 0)
 }
 
 // TestDeath: what a process had counted stays, what was running was abandoned, and a new

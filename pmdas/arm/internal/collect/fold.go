@@ -13,11 +13,10 @@ import (
 //
 //	its last counts go to the rows, and an entry is made of all that it has counted;
 //	the entry is added to the record of the past, in one write;
-//	what the process used is given back;
 //	its file is removed.
 //
 // Killed before the write, the next collector finds the file and begins again. Killed
-// after it, the next one finds the entry, and only gives back and removes.
+// after it, the next one finds the entry, and only removes the file.
 
 // settleProc makes the entry of a process of which all has been read.
 func (c *Collector) settleProc(p *proc) {
@@ -83,10 +82,6 @@ func (c *Collector) fold(p *proc) {
 		p.stage, p.entry = stagePast, nil
 		c.host.step("fold: recorded")
 	}
-	if p.dead {
-		c.release(p.r, p.n)
-	}
-	c.host.step("fold: released")
 	if !p.vanished && p.r.Is(c.path(p.file)) {
 		if err := unix.Unlink(c.path(p.file)); err != nil {
 			c.fail(err)
@@ -102,26 +97,8 @@ func (c *Collector) fold(p *proc) {
 	c.health.Folds++
 }
 
-// release gives back what a dead process used.
-func (c *Collector) release(r *reader.Proc, n *names) {
-	_ = r.TakeUses(func(app uint32, ahead int32) { // what is cut off uses nothing
-		c.host.step("fold: a use taken")
-		_ = n.r.Release(app, uint32(ahead))
-	})
-}
-
 // removeFolded removes a file that is in the record of the past already.
 func (c *Collector) removeFolded(f *entry) {
-	r, err := reader.OpenProc(c.path(f.name), f.uid, reader.Limits{Bytes: c.conf.MaxUserBytes})
-	if err == nil {
-		p := &proc{r: r}
-		if n := c.account(f.uid).find(r.Nonce); n != nil {
-			if dead, err := c.dead(p); err == nil && dead {
-				c.release(r, n)
-			}
-		}
-		_ = r.Close() // nothing of it is needed
-	}
 	if err := unix.Unlink(c.path(f.name)); err != nil {
 		c.fail(err)
 		return

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // lockFile is locked by the one collector that keeps the record of the past. There may be
@@ -21,7 +23,7 @@ const holdEvery = 100 * time.Millisecond
 // hold takes the lock; false says that another collector has it.
 func (c *Collector) hold() (bool, error) {
 	dir := c.pastDir()
-	if err := makeOwn(dir); err != nil {
+	if err := makeOwn(dir, layout.PastMode); err != nil {
 		return false, err
 	}
 	fd, err := unix.Open(filepath.Join(dir, lockFile), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

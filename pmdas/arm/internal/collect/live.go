@@ -71,12 +71,12 @@ func startTime(stat []byte) (ticks uint64, ok bool) {
 	return ticks, err == nil
 }
 
-// dead reports whether a process has ended: its lock is free, and it has said so or is
-// not to be found.
+// dead reports whether a process has ended: its lock is free, and no process
+// with its pid and start is there.
 func (c *Collector) dead(p *proc) (bool, error) {
-	locked, retired, err := p.r.Alive()
+	locked, err := p.r.Alive()
 	if err != nil || locked {
 		return false, err
 	}
-	return retired || !c.host.alive(&p.r.ProcInfo), nil
+	return !c.host.alive(&p.r.ProcInfo), nil
 }

@@ -39,6 +39,7 @@ func (c *Collector) look() {
 	c.windows.roll(c.mono)
 	c.rows.end()
 	c.followWishes()
+	c.saveSwitches()
 	c.past.saveRows(c)
 	c.begun = true
 	now, _ := c.host.now()
@@ -153,6 +154,7 @@ func (c *Collector) drop(u *account) {
 	list := u.names[:0]
 	for _, n := range u.names {
 		if n.procs == 0 && n.gone {
+			c.dropSwitches(n)
 			_ = n.r.Close() // nothing of it is needed
 			continue
 		}
@@ -196,8 +198,11 @@ func (r *rows) end() {
 		}
 	}
 	for _, a := range r.apps {
-		if a.Users != a.users || a.Processes != a.processes || a.Active != a.used {
-			a.Users, a.Processes, a.Active, a.dirty = a.users, a.processes, a.used, true
+		// What a killed process used is not taken from the count that a.used comes from:
+		// the agent changes no file of a program. So one that uses it must be alive, too.
+		active := a.used && a.processes > 0
+		if a.Users != a.users || a.Processes != a.processes || a.Active != active {
+			a.Users, a.Processes, a.Active, a.dirty = a.users, a.processes, active, true
 		}
 	}
 }

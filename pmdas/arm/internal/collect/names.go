@@ -33,10 +33,13 @@ type names struct {
 	procs  int
 	idle   int64 // since when nobody uses it
 	inode  uint64
-	unused bool   // its applications' use was looked after since
+	aside  bool   // it has no longer the name by which programs find it
 	bad    bool   // it was cut off
 	barren uint64 // the look in which an id was not found
 	gone   bool   // it has no name in the directory any more
+
+	switches layout.Switches // what is to be traced
+	switched bool            // that is yet to be written
 }
 
 // tran is a transaction of a user.
@@ -90,15 +93,12 @@ func (c *Collector) openNames(f *entry) error {
 	if err != nil {
 		return err
 	}
-	n := &names{r: r, u: u, file: f.name, inode: f.inode, idle: c.mono}
+	n := &names{r: r, u: u, file: f.name, inode: f.inode, idle: c.mono, aside: f.kind == fileAside}
 	if u.find(r.Nonce) != nil {
 		r.Close()
 		return errMany
 	}
 	u.names = append(u.names, n)
-	if state, _ := r.State(); state == layout.StateRetired {
-		c.retire(n) // it was being removed when this program ended
-	}
 	return c.update(n)
 }
 
@@ -112,7 +112,7 @@ func (c *Collector) update(n *names) error {
 			if a := at(n.apps, t.App); a != nil {
 				row := c.rows.tranOf(&c.conf, a, t.Key, t.Descr)
 				n.trans = put(n.trans, id, tran{row: row})
-				_ = n.r.SetTrace(id, row.Traced) // what is cut off is found at the next look
+				n.trace(id, row.Traced)
 			}
 		})
 }
@@ -157,6 +157,13 @@ func (n *names) tran(id uint32) *tran {
 	return &n.trans[id-1]
 }
 
+// trace sets or clears what asks for traces of a transaction.
+func (n *names) trace(id uint32, on bool) {
+	if n.switches.Set(id, on) {
+		n.switched = true
+	}
+}
+
 // followWishes sets and clears what asks for traces.
 func (c *Collector) followWishes() {
 	c.mu.Lock()
@@ -179,7 +186,7 @@ func (c *Collector) followWishes() {
 		for _, n := range u.names {
 			for i := range n.trans {
 				if t := n.trans[i].row; t != nil {
-					_ = n.r.SetTrace(uint32(i+1), t.Traced)
+					n.trace(uint32(i+1), t.Traced)
 				}
 			}
 		}

@@ -2,13 +2,13 @@ package collect
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
@@ -79,7 +79,7 @@ type rowsHead struct {
 // open reads the record, and makes rows of it.
 func (p *past) open(c *Collector, dir string) error {
 	p.dir, p.logs = dir, make(map[uint32]*userLog)
-	if err := makeOwn(dir); err != nil {
+	if err := makeOwn(dir, layout.PastMode); err != nil {
 		return err
 	}
 	p.rows = logFile{path: filepath.Join(dir, rowsLog), step: c.host.step}
@@ -103,22 +103,6 @@ func (p *past) open(c *Collector, dir string) error {
 		if err := p.openUser(c, uint32(uid)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// makeOwn makes a directory that only this user can write in. Anybody may have put
-// something else in its place before; that is set aside. What it is in must be there: that
-// directory has other rights, and the agent may not be able to give it those.
-func makeOwn(dir string) error {
-	info, err := os.Lstat(dir)
-	if err == nil && !(info.IsDir() && info.Mode().Perm()&0o022 == 0 && owner(info) == uint32(os.Geteuid())) {
-		if err := os.Rename(dir, fmt.Sprintf("%s.not-ours-%d", dir, inode(info))); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
-		return err
 	}
 	return nil
 }
@@ -202,7 +186,7 @@ func (p *past) makeAnew(c *Collector) error {
 	for _, l := range p.logs {
 		l.size, l.least = 0, 0
 	}
-	if err := makeOwn(p.dir); err != nil {
+	if err := makeOwn(p.dir, layout.PastMode); err != nil {
 		return err
 	}
 	return p.rows.replace(c.rows.record()...)

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,63 +16,52 @@ const (
 	maxRemoved = 1000             // by one sweep
 )
 
-// lookAtIdle removes a file of names that nobody has used for long.
+// lookAtIdle removes a file of names that nobody has used for long, and one whose removal
+// has begun as soon as nobody uses it.
 func (c *Collector) lookAtIdle(n *names) {
 	if n.procs > 0 || n.gone || n.bad {
-		n.idle, n.unused = c.mono, false
+		n.idle = c.mono
 		return
 	}
-	if !n.unused && c.mono-n.idle >= 2*int64(c.conf.Interval) {
-		n.unused = true
-		c.unuse(n)
-	}
-	if c.conf.Timeout > 0 && c.mono-n.idle >= int64(c.conf.Timeout) {
+	if n.aside && c.mono > n.idle || c.conf.Timeout > 0 && c.mono-n.idle >= int64(c.conf.Timeout) {
 		n.idle = c.mono // if it is used after all, the time begins again
-		if done, err := n.r.SetState(layout.StateReady, layout.StateRetired); err == nil && done {
-			c.host.step("retire: marked")
-			c.retire(n)
-		}
+		c.fail(c.retire(n))
 	}
 }
 
-// unuse ends the use of applications that no process is left to end: one was killed, or
-// this program was, between counting a use and noting whose it is. The words are read
-// before the directory is looked at: a process that came since has changed them.
-func (c *Collector) unuse(n *names) {
-	use := make(map[uint32]uint64)
-	for i := range n.apps {
-		if v, _ := n.r.Use(uint32(i + 1)); uint32(v) > 0 { // what is cut off is used by nobody
-			use[uint32(i+1)] = v
-		}
-	}
-	if len(use) == 0 || c.used(n) {
-		return
-	}
-	for id, v := range use {
-		_ = n.r.Unuse(id, v)
-	}
-}
-
-// retire decides about a file of names that is marked. A process publishes its file
-// before it looks at the mark, so one that goes on to use the names is found here.
-func (c *Collector) retire(n *names) {
+// retire removes a file of names, unless a process uses it. A process publishes its own
+// file first and then looks whether the file of names still has its name; if not, it begins
+// anew. Here the file of names loses its name first, and processes' files are looked for
+// after that. So a process that goes on to use the names is found. Its file of names then
+// stays under the other name until it has ended; the user's next process makes a new one.
+func (c *Collector) retire(n *names) error {
 	if c.used(n) {
-		_, _ = n.r.SetState(layout.StateRetired, layout.StateReady) // or it is cut off
 		c.changed = true
-		return
+		return nil
 	}
-	n.gone = true
 	if !n.r.Is(c.path(n.file)) {
-		return
+		n.gone = true
+		return nil
+	}
+	if !n.aside {
+		to := layout.AsidePath(n.u.uid, n.r.Nonce)
+		if err := unix.Rename(c.path(n.file), c.path(to)); err != nil {
+			return &os.LinkError{Op: "rename", Old: c.path(n.file), New: c.path(to), Err: err}
+		}
+		n.file, n.aside = to, true
+		c.host.step("retire: set aside")
+		if c.used(n) {
+			c.changed = true
+			return nil
+		}
 	}
 	if err := unix.Unlink(c.path(n.file)); err != nil {
-		c.fail(err)
-		_, _ = n.r.SetState(layout.StateRetired, layout.StateReady)
-		n.gone = false
-		return
+		return &os.PathError{Op: "remove", Path: c.path(n.file), Err: err}
 	}
+	n.gone = true
 	c.host.step("retire: removed")
 	c.health.Retired++
+	return nil
 }
 
 // used reports whether a process's file that belongs to a file of names is there. One
@@ -80,6 +70,9 @@ func (c *Collector) used(n *names) bool {
 	list, err := c.list()
 	if err != nil {
 		return true
+	}
+	if c.cut(list, n.u.uid) {
+		return true // a file of the process may be among those that were not listed
 	}
 	for _, f := range list {
 		if f.kind != fileProc || f.uid != n.u.uid {
@@ -112,7 +105,7 @@ func (c *Collector) sweep(list []entry) {
 			return
 		case f.owner != f.uid:
 		case f.kind == fileNew && age >= oldNew:
-		case f.kind == fileProc && refused && age >= oldGarbage && c.isGarbage(f):
+		case (f.kind == fileProc || f.kind == fileAside) && refused && age >= oldGarbage && c.isGarbage(f):
 		default:
 			continue
 		}
@@ -128,14 +121,18 @@ func (c *Collector) sweep(list []entry) {
 	}
 }
 
-// isGarbage reports whether a file that is not read can be removed: nobody holds its
-// lock.
+// isGarbage reports whether a file that is not read can be removed: it is no directory, and
+// nobody holds its lock.
 func (c *Collector) isGarbage(f *entry) bool {
-	fd, err := unix.Open(c.path(f.name), unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	fd, err := unix.Open(c.path(f.name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return false
+	}
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &l) == nil && l.Type == unix.F_UNLCK
 }

@@ -41,8 +41,8 @@ func TestRetire(t *testing.T) {
 		t.Fatal("removed too early")
 	}
 	w.look()
-	if there(n.Path) || n.Get32(layout.NamesState) != layout.StateRetired || w.c.Snapshot().Health.Retired != 1 {
-		t.Fatalf("still there: %+v", w.c.Snapshot().Health)
+	if there(n.Path) || len(w.aside()) != 0 || w.c.Snapshot().Health.Retired != 1 {
+		t.Fatalf("still there: %v, %+v", w.aside(), w.c.Snapshot().Health)
 	}
 	m := w.names(8)
 	q := readertest.NewProc(t, w.dir, m, 101)
@@ -71,34 +71,64 @@ func TestRetireNever(t *testing.T) {
 	}
 }
 
-// TestRetireRace: a process that published its file before the mark keeps the names.
+// aside returns the files of names that are being removed.
+func (w *world) aside() []string { return w.glob(layout.AsidePrefix + "*") }
+
+// TestRetireRace: a process that published its file before the file of names lost its name
+// keeps it, whether the collector lives or is killed in between. The file goes when the
+// process has ended.
 func TestRetireRace(t *testing.T) {
-	w := newWorld(t)
-	n := w.names(7)
-	w.start()
-	w.look()
-	w.pass(w.conf.Timeout)
-	w.kill = "retire: marked"
-	if !w.look() {
-		t.Fatal("not marked")
-	}
-	w.kill = ""
-	if n.Get32(layout.NamesState) != layout.StateRetired {
-		t.Fatal("not marked")
-	}
-	p := readertest.NewProc(t, w.dir, n, 100) // as if it had been there just before
-	p.Good(0, 1, 10, w.mono)
-	w.start()
-	w.look()
-	if !there(n.Path) || n.Get32(layout.NamesState) != layout.StateReady || w.tran("Bank/Deposit").Count != 1 {
-		t.Errorf("state %d, %+v", n.Get32(layout.NamesState), w.tran("Bank/Deposit"))
+	for _, kill := range []bool{false, true} {
+		w := newWorld(t)
+		n := w.names(7)
+		w.start()
+		w.look()
+		w.pass(w.conf.Timeout)
+		var p *readertest.Proc
+		w.hook = func(step string) {
+			if step == "retire: set aside" && p == nil {
+				p = readertest.NewProc(t, w.dir, n, 100) // as if it had been there just before
+				p.Good(0, 1, 10, w.mono)
+			}
+		}
+		if kill {
+			w.kill = "retire: set aside"
+		}
+		if w.look() != kill {
+			t.Fatal("killed or not")
+		}
+		w.kill = ""
+		if kill {
+			w.start()
+		}
+		w.pass(w.conf.Timeout)
+		for range 3 {
+			w.look()
+		}
+		if there(n.Path) || len(w.aside()) != 1 || w.tran("Bank/Deposit").Count != 1 {
+			t.Errorf("killed %v: %v, %+v", kill, w.aside(), w.tran("Bank/Deposit"))
+		}
+		// The user's next process makes names of its own. The rows are the same.
+		q := readertest.NewProc(t, w.dir, w.names(8), 101)
+		q.Good(0, 1, 10, w.mono)
+		p.Good(0, 1, 10, w.mono)
+		w.look()
+		if d := w.tran("Bank/Deposit"); d.Count != 3 {
+			t.Errorf("killed %v: %+v", kill, d)
+		}
+		p.Die()
+		for range 3 {
+			w.look()
+		}
+		if len(w.aside()) != 0 || !there(n.Path) || w.tran("Bank/Deposit").Count != 3 || w.c.Snapshot().Health.Processes != 1 {
+			t.Errorf("killed %v: %v, %+v", kill, w.aside(), w.c.Snapshot().Health)
+		}
 	}
 }
 
-// TestRetireKilled: a collector that ends between mark and removal is followed by one
-// that removes.
+// TestRetireKilled: a collector that is killed on the way is followed by one that removes.
 func TestRetireKilled(t *testing.T) {
-	for _, step := range []string{"retire: marked", "retire: removed"} {
+	for _, step := range []string{"retire: set aside", "retire: removed"} {
 		w := newWorld(t)
 		n := w.names(7)
 		w.start()
@@ -110,8 +140,10 @@ func TestRetireKilled(t *testing.T) {
 		}
 		w.kill = ""
 		w.start()
-		w.look()
-		if there(n.Path) {
+		for range 2 { // the first finds the file
+			w.look()
+		}
+		if there(n.Path) || len(w.aside()) != 0 {
 			t.Errorf("killed at %s: still there", step)
 		}
 	}

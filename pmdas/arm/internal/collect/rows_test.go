@@ -204,7 +204,6 @@ func TestNames(t *testing.T) {
 func TestTrace(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
-	n.Put32(readertest.TranOff(2)+16, 1) // an earlier collector's wish
 	w.start()
 	w.c.Trace("Bank/Deposit", true)
 	w.c.Trace("Bank/Third", true)
@@ -213,22 +212,22 @@ func TestTrace(t *testing.T) {
 	w.look()
 	check := func(want ...uint32) {
 		t.Helper()
-		for i, v := range want {
-			if got := n.Get32(readertest.TranOff(uint32(i+1)) + 16); got != v {
-				t.Errorf("transaction %d: %d", i+1, got)
-			}
-			if w.c.Snapshot().Trans[i].Traced != (v == 1) {
+		if got := w.traced(n); !slices.Equal(got, want) {
+			t.Errorf("traced: %v, want %v", got, want)
+		}
+		for i, row := range w.c.Snapshot().Trans {
+			if row.Traced != slices.Contains(want, uint32(i+1)) {
 				t.Errorf("transaction %d: not told", i+1)
 			}
 		}
 	}
-	check(1, 0, 1)
+	check(1, 3)
 	if got := fmt.Sprint(w.c.Traced()); got != "[Bank/Deposit Bank/Third]" {
 		t.Error(got)
 	}
 	w.c.Trace("Bank/Deposit", false)
 	w.look()
-	check(0, 0, 1)
+	check(3)
 }
 
 // TestTenThousand: a row more does not move the others, and no count goes back while

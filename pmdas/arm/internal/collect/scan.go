@@ -41,6 +41,7 @@ const (
 	foreign fileKind = iota
 	fileNew
 	fileNames
+	fileAside // a file of names that is being removed
 	fileProc
 )
 
@@ -57,6 +58,9 @@ func parseName(name string) (fileKind, uint32) {
 	kind, rest := fileNew, ""
 	var ok bool
 	if rest, ok = strings.CutPrefix(name, layout.NewPrefix); ok {
+		rest, _, _ = strings.Cut(rest, "-")
+	} else if rest, ok = strings.CutPrefix(name, layout.AsidePrefix); ok {
+		kind = fileAside
 		rest, _, _ = strings.Cut(rest, "-")
 	} else if rest, ok = strings.CutSuffix(name, layout.NamesSuffix); ok {
 		kind = fileNames
@@ -89,7 +93,7 @@ func (c *Collector) list() ([]entry, error) {
 		names, err := d.Readdirnames(4096)
 		for _, name := range names {
 			f, ok := c.stat(name)
-			if !ok || owned[f.owner] >= c.conf.MaxUserFiles+maxRemoved {
+			if !ok || owned[f.owner] >= c.maxOwned() {
 				continue
 			}
 			owned[f.owner]++
@@ -105,6 +109,20 @@ func (c *Collector) list() ([]entry, error) {
 	}
 	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.inode, b.inode) })
 	return list, nil
+}
+
+// maxOwned is how many files of one user list returns at most.
+func (c *Collector) maxOwned() int { return c.conf.MaxUserFiles + maxRemoved }
+
+// cut reports whether a list may lack files of a user.
+func (c *Collector) cut(list []entry, uid uint32) bool {
+	n := 0
+	for i := range list {
+		if list[i].owner == uid {
+			n++
+		}
+	}
+	return n >= c.maxOwned()
 }
 
 // stat says what a file is; ok is false for one that is no library's, or gone.
@@ -145,7 +163,7 @@ func (c *Collector) scan() {
 		there[list[i].name] = list[i].inode
 	}
 	c.vanished(there)
-	for _, kind := range []fileKind{fileNames, fileProc} {
+	for _, kind := range []fileKind{fileNames, fileAside, fileProc} {
 		for i := range list {
 			if f := &list[i]; f.kind == kind {
 				c.take(f)
@@ -165,7 +183,7 @@ func (c *Collector) take(f *entry) {
 	switch {
 	case f.owner != f.uid:
 		err = reader.ErrOwner
-	case f.kind == fileNames:
+	case f.kind != fileProc:
 		err = c.openNames(f)
 	case c.folded[f.name] == f.inode:
 		c.removeFolded(f)

@@ -20,6 +20,7 @@ type world struct {
 	wall   time.Time
 	alive  map[uint32]bool // pids of this namespace
 	kill   string          // the step that ends the collector
+	hook   func(step string)
 	steps  map[string]int
 	c      *Collector
 	events []*Event
@@ -47,6 +48,9 @@ func (w *world) host() host {
 		alive: func(p *reader.ProcInfo) bool { return w.alive[p.PID] },
 		step: func(name string) {
 			w.steps[name]++
+			if w.hook != nil {
+				w.hook(name)
+			}
 			if name == w.kill {
 				panic(killed(name))
 			}
