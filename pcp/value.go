@@ -64,6 +64,29 @@ func Num[N Number](n N) Value {
 	}
 }
 
+// ValueOf makes a Value of the type that matches V. It holds bytes themselves, not a copy.
+func ValueOf[V Scalar](v V) Value {
+	switch v := any(v).(type) {
+	case int32:
+		return Num(v)
+	case uint32:
+		return Num(v)
+	case int64:
+		return Num(v)
+	case uint64:
+		return Num(v)
+	case float32:
+		return Num(v)
+	case float64:
+		return Num(v)
+	case string:
+		return Str(v)
+	case []byte:
+		return RawBytes(TypeAggregate, v)
+	}
+	panic("not reached")
+}
+
 // Str makes a Value of type STRING.
 func Str(s string) Value { return Value{typ: TypeString, data: []byte(s)} }
 

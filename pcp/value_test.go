@@ -2,6 +2,7 @@ package pcp
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -131,6 +132,18 @@ func TestConvert(t *testing.T) {
 		got, err := c.v.Convert(c.to)
 		if !errors.Is(err, c.err) || err == nil && (got.String() != c.want || got.Type() != c.to) {
 			t.Errorf("%v %v as %v: %v %v, %v, want %s, %v", c.v.Type(), c.v, c.to, got.Type(), got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestValueOf(t *testing.T) {
+	for want, v := range map[string]Value{
+		"32 -1": ValueOf(int32(-1)), "U32 1": ValueOf(uint32(1)), "64 -1": ValueOf(int64(-1)), "U64 1": ValueOf(uint64(1)),
+		"FLOAT 0.5": ValueOf(float32(0.5)), "DOUBLE 0.5": ValueOf(0.5), "STRING x": ValueOf("x"),
+		"AGGREGATE AGGREGATE[01]": ValueOf([]byte{1}),
+	} {
+		if got := fmt.Sprint(v.Type(), " ", v); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -102,6 +102,13 @@ type Agent struct {
 	// agent, with an error. What they would tell pmcd becomes pcp.ErrAgain.
 	Anonymous bool
 
+	// NamesNotReady accepts what PCP 7 makes of an Anonymous agent with Warm and Roots:
+	// while it is not ready, every client that walks the whole name space, such as pminfo
+	// without arguments, gets an error in place of all names, other agents' too. PCP 6
+	// leaves out the agent's own. Without NamesNotReady such an agent is not well declared,
+	// and pcp.ErrPMDANotReady of a function of an agent with Roots becomes pcp.ErrAgain.
+	NamesNotReady bool
+
 	// Try prepares the agent to run without PCP, after Start, with the arguments that
 	// follow the options: pmdaNAME --try ARGS. What it would export is then printed,
 	// round after round: the metrics TryColumns as a table, or with --json all.

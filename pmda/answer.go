@@ -200,12 +200,12 @@ func (s *Server) fail(err error, what string) { s.failCode(s.code(err, what)) }
 
 func (s *Server) failCode(code pcp.Error) {
 	if code == pcp.ErrPMDANotReady {
-		if s.agent.Anonymous {
+		if s.agent.Anonymous && (len(s.agent.Roots) == 0 || s.agent.NamesNotReady) {
 			// pmcd sends no notices now, so what is known of clients grows old.
 			s.forgetClients()
 			s.ready = false
 		} else {
-			code = pcp.ErrAgain // see Agent.Anonymous
+			code = pcp.ErrAgain // see Agent.Anonymous and Agent.NamesNotReady
 		}
 	}
 	s.send(&pdu.Error{Code: code})

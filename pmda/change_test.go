@@ -168,7 +168,7 @@ func TestWarm(t *testing.T) {
 func TestWarmAnonymous(t *testing.T) {
 	z := newZoo()
 	warm := make(chan error)
-	z.agent.Anonymous = true
+	z.agent.Anonymous, z.agent.NamesNotReady = true, true
 	z.agent.Warm = func() error { return <-warm }
 	c, _ := visit(t, z)
 	if c.Creds.Flags != 0 {
@@ -196,7 +196,7 @@ func TestNotReadyKnown(t *testing.T) {
 // told, and says once that it is ready again.
 func TestNotReady(t *testing.T) {
 	z := newZoo()
-	z.agent.Anonymous = true
+	z.agent.Anonymous, z.agent.NamesNotReady = true, true
 	c, _ := visit(t, z)
 	c.Client(3, 0, 0, 1)
 	z.server.Ready()

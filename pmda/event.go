@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -17,6 +18,11 @@ type EventQueue struct {
 	// Limit bounds the size of the records kept, in bytes as they travel; 0 stands
 	// for 1 MiB.
 	Limit int
+
+	// Wants, if not nil, says whether a client gets a record. It is asked when the client
+	// fetches; what the client may choose by, such as a control metric that it stores into,
+	// can stand in Client.Data. A record that is not wanted counts as fetched.
+	Wants func(*Client, *pcp.EventRecord) bool
 
 	recs    []queued
 	first   uint64 // number of recs[0]
@@ -78,8 +84,10 @@ func (q *EventQueue) Take(c *Client) []pcp.EventRecord {
 		out = append(out, pcp.EventRecord{Time: time.Now(), Flags: pcp.EventMissed, Missed: uint32(q.first - from)})
 		from = q.first
 	}
-	for _, r := range q.recs[from-q.first:] {
-		out = append(out, r.rec)
+	for i := range q.recs[from-q.first:] {
+		if r := &q.recs[from-q.first+uint64(i)].rec; q.Wants == nil || q.Wants(c, r) {
+			out = append(out, *r)
+		}
 	}
 	q.forget()
 	return out
@@ -112,6 +120,50 @@ func (q *EventQueue) drop() {
 // pcp.TypeHighresEvent.
 func Events(t pcp.Type, q *EventQueue) Getter {
 	return Func(t, nil, func(v *Values) { v.Events(pcp.InstNull, q.Take(v.Client())) })
+}
+
+// EventsPer is the Getter of an event metric over instances, each of which has a queue of
+// its own: queue returns it from what was added for the instance, or nil where there is
+// none. A client follows an instance from its first fetch of it on.
+func EventsPer[T any](t pcp.Type, d *InDom[T], queue func(T) *EventQueue) Getter {
+	return Getter{typ: t, indom: d, fetch: func(v *Values) {
+		l := d.wanted(v.server)
+		for i, id := range l.ids {
+			if q := queue(l.data[i]); q != nil {
+				v.Events(id, q.Take(v.Client()))
+			}
+		}
+	}}
+}
+
+// EventParam is a parameter of an event record by the name of its metric; see With.
+type EventParam struct {
+	Metric string
+	Value  pcp.Value
+}
+
+// With makes a parameter of an event record: a value of the metric of that name.
+func With[V pcp.Scalar](metric string, v V) EventParam {
+	return EventParam{metric, pcp.ValueOf(v)}
+}
+
+// Event makes an event record of parameters by name. The agent must have a metric of each
+// name, into whose type the value can be converted; the error names the first of which that
+// is not so.
+func (s *Server) Event(at time.Time, flags uint32, params ...EventParam) (pcp.EventRecord, error) {
+	r := pcp.EventRecord{Time: at, Flags: flags, Params: make([]pcp.EventParam, len(params))}
+	for i, p := range params {
+		id, err := s.table.names.Lookup(p.Metric)
+		if err != nil {
+			return pcp.EventRecord{}, fmt.Errorf("pmda: parameter %s: %w", p.Metric, err)
+		}
+		v, err := p.Value.Convert(s.table.metrics[id].desc.Type)
+		if err != nil {
+			return pcp.EventRecord{}, fmt.Errorf("pmda: parameter %s: value %v: %w", p.Metric, p.Value, err)
+		}
+		r.Params[i] = pcp.EventParam{PMID: id, Value: v}
+	}
+	return r, nil
 }
 
 // Events gives the value of one instance of an event metric.

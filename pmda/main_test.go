@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmda/pmdatest"
 )
 
 func TestMain(m *testing.M) {
@@ -97,4 +98,10 @@ func listen(t *testing.T, a *pmda.Agent, l *pmda.Listener) (*pmda.Server, <-chan
 		receive(t, "the end of Listen", ended)
 	})
 	return s, result
+}
+
+// startOn starts an agent whose log is the test's.
+func startOn(t *testing.T, a *pmda.Agent) *pmdatest.Conn {
+	t.Helper()
+	return pmdatest.Start(t, a)
 }

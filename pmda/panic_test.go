@@ -60,7 +60,7 @@ func TestPanicInOneMetric(t *testing.T) {
 // the log says where.
 func TestPanics(t *testing.T) {
 	z := newZoo()
-	z.agent.Anonymous = true
+	z.agent.Anonymous, z.agent.NamesNotReady = true, true
 	gone := true
 	z.agent.Gone = func(*pmda.Client) {
 		if gone {

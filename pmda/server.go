@@ -80,6 +80,7 @@ type Server struct {
 	warming    bool                 // Warm was called
 	warmed     bool                 // and has returned
 
+	tickers  map[*ticker]bool // that run
 	stopOnce sync.Once
 	stopped  bool
 }
@@ -98,7 +99,7 @@ func New(a *Agent, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{agent: a, opts: o, table: t, log: o.Log, profile: &profile{gen: 1},
-		clients: make(map[int32]*Client), ready: true}
+		clients: make(map[int32]*Client), tickers: make(map[*ticker]bool), ready: true}
 	s.queue = newQueue(s.serve)
 	s.complaints.Print = func(line string) { s.log.Print(line) }
 	s.panics.Print, s.stacks = s.complaints.Print, make(map[string]bool)
@@ -216,8 +217,18 @@ func (s *Server) Kept(each func(key string, value []byte)) error {
 	return nil
 }
 
-// Do has f called by the serving goroutine between two requests. It does not wait.
-func (s *Server) Do(f func()) { s.queue.do(f) }
+// Do has f called by the serving goroutine between two requests. It does not wait. A panic
+// in f is logged and ends f alone.
+func (s *Server) Do(f func()) {
+	s.queue.do(func() {
+		defer func() {
+			if bad := recover(); bad != nil {
+				s.panicked("Server.Do", bad)
+			}
+		}()
+		f()
+	})
+}
 
 // Stop ends Serve and Listen. It does not wait.
 func (s *Server) Stop() {
@@ -333,6 +344,9 @@ func (s *Server) run() {
 
 // Close writes what is kept on disk. The server is of no use afterwards.
 func (s *Server) Close() error {
+	for t := range s.tickers {
+		t.timer.Stop()
+	}
 	if s.ids == nil {
 		return nil
 	}

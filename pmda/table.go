@@ -113,7 +113,7 @@ func checkMetric(m *Metric) (bad []error) {
 	}
 	if m.Get.fetch == nil {
 		say("no Get")
-	} else if !m.Get.typ.Valid() {
+	} else if !m.Get.typ.Valid() && m.Get.typ != pcp.TypeNoSupport {
 		say("no agent may declare type %v", m.Get.typ)
 	}
 	if !m.Sem.Valid() {
@@ -155,6 +155,10 @@ func build(a *Agent, domainNumber int) (*table, error) {
 		if err := pmns.CheckName(r); err != nil {
 			bad = append(bad, fmt.Errorf("dynamic subtree: %w", err))
 		}
+	}
+	if a.Anonymous && a.Warm != nil && len(a.Roots) > 0 && !a.NamesNotReady {
+		bad = append(bad, errors.New("an Anonymous agent with Warm and dynamic subtrees makes PCP 7 refuse all names of "+
+			"all agents until it is ready: leave out Anonymous, or set NamesNotReady to accept that"))
 	}
 	bad = append(bad, checkAgentLabels(a)...)
 	for _, m := range a.Metrics {

@@ -29,7 +29,7 @@ func declare() *pmda.Agent {
 	a := &testAgent{dynamic: make(map[string]int)}
 	a.colors = &pmda.InDom[string]{Serial: 1, Name: "colors", OneLine: "colors", Keep: true,
 		InstanceLabels: func(shade string) pcp.Labels { return pcp.Labels{{Name: "shade", Value: shade}} }}
-	agent := &pmda.Agent{Name: "testagent", Domain: 490, Roots: []string{"test.dynamic"}}
+	agent := &pmda.Agent{Name: "testagent", Domain: 490, Roots: []string{"test.dynamic"}, NamesNotReady: true}
 	agent.Metrics = append(a.values(), a.controls()...)
 	agent.Flags = func(f *flag.FlagSet) {
 		f.StringVar(&a.gate, "gate", "", "file that keeps the agent busy as long as it exists")
