@@ -4,14 +4,19 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pcp-rtime/rtime/internal/journal"
 )
 
 // childEnv makes this test program the child of TestKilled: the path to open and a
@@ -23,7 +28,152 @@ func TestMain(m *testing.M) {
 		child(spec)
 		return
 	}
+	if spec := os.Getenv(stepEnv); spec != "" {
+		stepChild(spec)
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// stepEnv makes this test program the child of TestKilledAtEachStep: the step at which it
+// kills itself, and the path to open.
+const stepEnv = "IDS_TEST_STEP"
+
+// stepChild does everything that a File does, and reports each number and value as soon as it
+// may, until it kills itself at a step.
+func stepChild(spec string) {
+	var steps atomic.Int64
+	digits, path, _ := strings.Cut(spec, " ")
+	last, err := strconv.ParseInt(digits, 10, 64)
+	kill := func(what string) {
+		if steps.Add(1) == last {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // it comes at once, but not before the next instruction
+		}
+	}
+	f, e := OpenWith(path, journal.Options{Step: kill})
+	must := func(err error) {
+		if err != nil {
+			fmt.Println("!", err, f.Err())
+			os.Exit(1)
+		}
+	}
+	must(errors.Join(err, e))
+	m, err := f.Space("n", math.MaxInt32)
+	must(err)
+	for i := range 6 {
+		name := fmt.Sprintf("run%d.%d", last, i)
+		id, err := m.ID(name)
+		must(err)
+		must(f.Put(name, fmt.Append(nil, id)))
+		for err = f.Commit(); err == ErrBusy; err = f.Commit() {
+			time.Sleep(time.Millisecond)
+		}
+		must(err)
+		kill("told")
+		fmt.Println(id, name)
+		kill("tells")
+		switch i {
+		case 2:
+			must(f.Sync())
+		case 3:
+			must(f.fold(f.j))
+		}
+	}
+	must(f.Close())
+	fmt.Println("# closed")
+}
+
+// TestKilledAtEachStep: a process that is killed before or after each thing that it does to
+// the file system, and between those, changes no number and no value that it has told.
+func TestKilledAtEachStep(t *testing.T) {
+	dir := mount(t, "64m")
+	for start, prepare := range map[string]func(path string){
+		"no file": func(string) {},
+		"a file":  func(string) {},
+		"files of an earlier version": func(path string) {
+			data, err := os.ReadFile(filepath.Join("testdata", "old.0.ids"))
+			must(t, err)
+			must(t, os.WriteFile(strings.TrimSuffix(path, ".ids")+".n.ids", data, 0o644))
+		},
+		"a record in part": func(path string) {
+			must(t, os.WriteFile(path, []byte("7dd8e04b rtime-journal 1\n01234"), 0o644))
+		},
+		"a damaged file": func(path string) {
+			must(t, os.WriteFile(path, []byte("7dd8e04b rtime-journal 1\nbad\n"), 0o644))
+		},
+	} {
+		path := filepath.Join(dir, strings.ReplaceAll(start, " ", "-")+".ids")
+		given := make(map[int32]string)
+		if strings.Contains(start, "earlier") {
+			given = map[int32]string{0: "farvel", 1: "two words", 2: "\xff\x01\r", 3: "end 1 reserved 5"}
+		}
+		step, ended := 1, false
+		for ; !ended; step++ {
+			if start != "a file" { // which grows from one kill to the next
+				for _, suffix := range []string{"", ".new"} {
+					_ = os.Remove(path + suffix)
+				}
+				maps.DeleteFunc(given, func(_ int32, name string) bool { return strings.HasPrefix(name, "run") })
+			}
+			prepare(path)
+			for again := range 2 { // the second one finds what the first has left
+				lines, err := stepped(step, path)
+				if err != nil {
+					t.Fatalf("%s, step %d: %v", start, step, err)
+				}
+				for _, line := range lines {
+					digits, name, _ := strings.Cut(line, " ")
+					n, err := strconv.ParseInt(digits, 10, 32)
+					if line == "# closed" {
+						ended = ended || again == 0
+						continue
+					}
+					if old, ok := given[int32(n)]; err != nil || ok && old != name {
+						t.Fatalf("%s, step %d: %q, and the number is %q's", start, step, line, old)
+					}
+					given[int32(n)] = name
+				}
+			}
+			data, err := os.ReadFile(path)
+			if err == nil {
+				c := newContents()
+				must(t, journal.Peek(path, c.record))
+				for id, name := range given {
+					if strings.HasPrefix(name, "run") && (c.space("n").byName[name] != id || !strings.Contains(string(data), fmt.Sprintf(" v %d %s %d\n", len(name), name, id))) {
+						t.Fatalf("%s, step %d: %s with number %d was told, and is not in the file:\n%s", start, step, name, id, data)
+					}
+				}
+			}
+			if err == nil || len(given) > 0 {
+				f, m := open(t, path)
+				for id, name := range given {
+					if now, ok := m.Lookup(name); !ok || now != id {
+						t.Fatalf("%s, step %d: %q had number %d and has %d, %v", start, step, name, id, now, ok)
+					}
+				}
+				must(t, f.Close())
+			}
+		}
+		if step < 30 {
+			t.Errorf("%s: only %d steps", start, step)
+		}
+	}
+}
+
+// stepped runs a child that kills itself, and returns what it has reported.
+func stepped(step int, path string) ([]string, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", stepEnv, step, path))
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }), nil
 }
 
 // child hands out numbers for old and new names and reports each as soon as it may, until it

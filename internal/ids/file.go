@@ -569,15 +569,18 @@ func (f *File) acquire() error {
 		f.know(c) // what is read is true
 		return err
 	}
-	if damage != nil {
+	switch {
+	case damage != nil:
 		f.damaged(damage)
 		c.jump(damage.Lost, damage.Nothing)
+	case j.CutOff() > 0:
+		c.jump(j.CutOff(), false)
 	}
 	old, err := f.readOld(c)
 	f.know(c)
 	if err == nil {
 		f.resume(c)
-		if damage != nil || len(old) > 0 {
+		if damage != nil || j.CutOff() > 0 || len(old) > 0 {
 			err = f.fold(j)
 		}
 	}

@@ -59,6 +59,7 @@ type Journal struct {
 	file    *file  // nil when closed
 	base    int64  // its size after it was last folded
 	damaged bool   // until it is folded
+	cutOff  int64  // bytes of a record in part that Open has cut off
 	folding bool   // what is appended goes into tail as well
 	tail    []byte // or, when there is a next, into that
 	next    *file  // the file that is about to take the place of file
@@ -101,6 +102,7 @@ func Open(path string, replay func(record []byte) error, o Options) (*Journal, *
 	case damage != nil:
 		j.damaged = true
 	case s.torn > 0:
+		j.cutOff = s.torn
 		err = j.file.cut(j.step)
 	}
 	if err != nil {
@@ -222,6 +224,10 @@ func (j *Journal) Size() int64 {
 	}
 	return j.file.size
 }
+
+// CutOff returns how many bytes Open has cut off at the end of the file: a record, or
+// several, that were written in part.
+func (j *Journal) CutOff() int64 { return j.cutOff }
 
 // foldMin is how many bytes a file grows by, at least, before folding is worth while.
 const foldMin = 1 << 20

@@ -131,7 +131,8 @@ func TestEveryTear(t *testing.T) {
 			must(t, os.WriteFile(path, append(bytes.Clone(data[:size]), rest...), 0o644))
 			j, damage, got := open(t, path, Options{})
 			n := 2 + bytes.Count(data[whole:size], []byte("\n"))
-			if damage != nil || !slices.Equal(got, all[:n]) {
+			torn := size + int64(len(rest)) - int64(bytes.LastIndexByte(data[:size], '\n')+1)
+			if damage != nil || !slices.Equal(got, all[:n]) || j.CutOff() != torn {
 				t.Fatalf("%d bytes and %d zeros: %v, %q", size, len(rest), damage, got)
 			}
 			appendAll(t, j, "more")
@@ -210,11 +211,13 @@ func TestEveryByteDamaged(t *testing.T) {
 }
 
 func TestNothingLeft(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	must(t, os.WriteFile(path, []byte(strings.Repeat("garbage\n", 3)), 0o644))
-	_, damage, got := open(t, path, Options{})
-	if damage == nil || !damage.Nothing || damage.Lost != 24 || len(got) > 0 {
-		t.Errorf("%+v, %q", damage, got)
+	for _, text := range []string{strings.Repeat("garbage\n", 3), "no whole line", strings.Repeat("\x00", 10000), ""} {
+		path := filepath.Join(t.TempDir(), "f")
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+		j, damage, got := open(t, path, Options{})
+		if damage == nil || !damage.Nothing || damage.Lost != int64(len(text)) || len(got) > 0 || j.CutOff() != 0 {
+			t.Errorf("%.20q: %+v, %q", text, damage, got)
+		}
 	}
 }
 

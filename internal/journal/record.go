@@ -99,7 +99,10 @@ func read(r io.Reader, f func(record []byte) error) (s found, err error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF):
-			s.torn = size
+			if s.torn = size; first {
+				s.damage(size, "there is no whole line")
+				s.torn, s.end = 0, size
+			}
 			return s, nil
 		case err != nil:
 			return s, err

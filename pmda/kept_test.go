@@ -1,0 +1,219 @@
+package pmda_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmda"
+	"github.com/pcp-rtime/rtime/pmda/pmdatest"
+	"github.com/pcp-rtime/rtime/test/pcptest"
+)
+
+// keepingZoo is a zoo that keeps its beasts' ids and, for each new one, a metric with a
+// number that is kept and a note.
+func keepingZoo(t *testing.T) *zoo {
+	z := newZoo()
+	z.beasts.Keep = true
+	start := z.agent.Start
+	var items pmda.KeptNumbers
+	z.agent.Start = func(s *pmda.Server) (err error) {
+		if items, err = s.OpenIDs("items", 1<<10); err != nil {
+			return err
+		}
+		return start(s)
+	}
+	z.beasts.Lookup = func(_ *pmda.Client, name string) error {
+		n, err := items.ID(name)
+		if err == nil {
+			err = z.server.Keep("note of "+name, []byte("a "+name))
+		}
+		if err == nil {
+			_, err = z.beasts.Add(name, &beast{"new", float64(n), 1})
+		}
+		if err != nil {
+			return err
+		}
+		return z.server.Add(pmda.Metric{Name: "zoo2." + name, Cluster: 4, Item: int(n), Sem: pcp.SemInstant, OneLine: "new",
+			Get: pmda.Value(func() (int32, error) { return n, nil })})
+	}
+	return z
+}
+
+// told checks that what a client was told of is in the file, whatever becomes of the agent.
+func told(t *testing.T, path, name string, inst int32, item int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{fmt.Sprintf(" i 7 %d %s\n", inst, name), fmt.Sprintf(" i items %d %s\n", item, name),
+		fmt.Sprintf(" v %d note of %s a %s\n", len("note of "+name), name, name)} {
+		if !strings.Contains(string(text), line) {
+			t.Fatalf("%s was told, and %q is not in the file:\n%s", name, line, text)
+		}
+	}
+}
+
+// TestToldIsInTheFile: each kind of answer that tells a new number waits until it is there.
+func TestToldIsInTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "zoo.ids")
+	z := keepingZoo(t)
+	c := pmdatest.StartOptions(t, z.agent, pmda.Options{StateDir: dir})
+	for i := range 60 {
+		name := fmt.Sprintf("new%03d", i)
+		if i%3 > 0 { // it comes by itself
+			done := make(chan error)
+			z.server.Do(func() { done <- z.beasts.Lookup(nil, name) })
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch i % 3 {
+		case 0:
+			inst, err := c.Lookup(beastDom, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told(t, path, name, inst, i)
+		case 1:
+			id, err := c.PMID("zoo2." + name)
+			if err != nil || id.Item() != i {
+				t.Fatal(id, err)
+			}
+			told(t, path, name, int32(i+2), i)
+		case 2:
+			set := c.Fetch(zooID(itemWeight))[0]
+			told(t, path, name, set.Values[len(set.Values)-1].Inst, i)
+		}
+	}
+	// Kept is what was kept.
+	var got []string
+	done := make(chan error)
+	z.server.Do(func() {
+		done <- z.server.Kept(func(key string, value []byte) { got = append(got, key+"="+string(value)) })
+	})
+	if err := <-done; err != nil || len(got) != 60 || !slices.Contains(got, "note of new007=a new007") {
+		t.Errorf("kept are %q, %v", got, err)
+	}
+}
+
+// hanging stops who does something on the disk, until it is let go.
+type hanging struct {
+	mu      sync.Mutex
+	what    string
+	reached chan struct{}
+	release chan struct{}
+}
+
+func (h *hanging) step(what string) {
+	h.mu.Lock()
+	hang := h.what == what
+	release := h.release
+	h.mu.Unlock()
+	if hang {
+		select {
+		case h.reached <- struct{}{}:
+		default:
+		}
+		<-release
+	}
+}
+
+// from has everybody hang who does this; letGo ends that.
+func (h *hanging) from(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.what, h.reached, h.release = what, make(chan struct{}, 1), make(chan struct{})
+}
+
+func (h *hanging) letGo() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.what != "" {
+		close(h.release)
+		h.what = ""
+	}
+}
+
+// TestNobodyWaitsForFsync: while a disk takes for ever over fsync, requests are answered,
+// those too that make new numbers, and what they tell is in the file.
+func TestNobodyWaitsForFsync(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "zoo.ids")
+	z := keepingZoo(t)
+	var disk hanging
+	c := pmdatest.StartOptions(t, z.agent, pmda.Stepping(pmda.Options{StateDir: dir}, disk.step))
+	c.Fetch(zooID(itemWeight))
+	disk.from("fsync")
+	t.Cleanup(disk.letGo) // before the agent is ended
+	for i := range 10 {   // within what is reserved
+		name := fmt.Sprintf("new%03d", i)
+		inst, err := c.Lookup(beastDom, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told(t, path, name, inst, i)
+	}
+	<-disk.reached
+	for range 100 {
+		if set := c.Fetch(zooID(itemWeight))[0]; len(set.Values) != 12 {
+			t.Fatalf("%d values", len(set.Values))
+		}
+	}
+	disk.letGo()
+}
+
+// TestWriteHangs: while a disk takes for ever over a write, whoever asks is told to try
+// again, because what an answer would tell is not in the file; and it is told afterwards.
+// When that lasts, the write counts as failed.
+func TestWriteHangs(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "zoo.ids")
+		z := keepingZoo(t)
+		var disk hanging
+		c := pmdatest.StartOptions(t, z.agent, pmda.Stepping(pmda.Options{StateDir: dir}, disk.step))
+		if _, err := c.Lookup(beastDom, "new000"); err != nil {
+			t.Fatal(err)
+		}
+		disk.from("write")
+		t.Cleanup(disk.letGo)
+		for range 10 {
+			if _, err := c.Lookup(beastDom, "new001"); !errors.Is(err, pcp.ErrAgain) {
+				t.Fatalf("new001: %v", err)
+			}
+			if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "new001") {
+				t.Fatalf("the write does not hang: %v\n%s", err, text)
+			}
+		}
+		if !long {
+			disk.letGo()
+		}
+		var inst int32
+		pcptest.Eventually(t, "an answer", func() (err error) {
+			inst, err = c.Lookup(beastDom, "new001")
+			return err
+		})
+		if long {
+			if set := c.Fetch(zooID(itemWeight))[0]; len(set.Values) != 4 {
+				t.Errorf("%d values", len(set.Values))
+			}
+			disk.letGo()
+			pcptest.Eventually(t, "the record", func() error {
+				if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "new001") {
+					return fmt.Errorf("%s", text)
+				}
+				return nil
+			})
+		}
+		told(t, path, "new001", inst, 1)
+	}
+}
