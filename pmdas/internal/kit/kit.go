@@ -69,6 +69,7 @@ type Base struct {
 	// agents with nothing to do then.
 	Second func()
 	Every  time.Duration
+	Now    func() time.Time // nil is time.Now
 
 	// Numbers are the agent's own state: see Number.
 	Numbers []Number

@@ -257,18 +257,21 @@ func TestServe(t *testing.T) {
 // TestRelabel: clients are told of new labels, and not with each round.
 func TestRelabel(t *testing.T) {
 	d := newDisk()
-	d.Every = time.Hour
+	now := time.Now()
+	d.Every, d.Now = time.Hour, func() time.Time { return now }
 	pmdatest.StartOptions(t, d.declare(), pmda.Options{Log: log.New(&d.log, "", 0)})
-	done := make(chan bool, 2)
+	waits := make(chan bool, 3)
 	d.Server.Do(func() {
-		for range 2 {
-			d.Relabel = true
-			d.second()
-			done <- d.Relabel
+		for _, later := range []time.Duration{0, labelEvery - 1, labelEvery} {
+			d.Relabel, now = true, now.Add(later)
+			d.Round()
+			waits <- d.Relabel
 		}
 	})
-	if first, again := <-done, <-done; first || !again {
-		t.Errorf("told at once: %v, and again: %v", !first, !again)
+	for i, want := range []bool{false, true, false} {
+		if got := <-waits; got != want {
+			t.Errorf("round %d: the news waits: %v, want %v", i, got, want)
+		}
 	}
 }
 

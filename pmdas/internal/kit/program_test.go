@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(pcptest.Main(m)) }
 // its log, and ends; nothing is made along the path.
 func TestWrongPaths(t *testing.T) {
 	for name, options := range map[string][]string{
-		"lan": {"config"}, "arm": {"config", "dir"},
+		"lan": {"config"}, "arm": {"config", "dir"}, "dds": {"config", "dir"},
 	} {
 		for _, option := range options {
 			t.Run(name+" "+option, func(t *testing.T) {

@@ -76,13 +76,17 @@ func (b *Base) items() []health.Item {
 // labelEvery is the time between two announcements of new labels.
 const labelEvery = 10 * time.Second
 
-// second is done between two requests.
-func (b *Base) second() {
+// Round does what is due once a second, as Start has the serving goroutine do.
+func (b *Base) Round() {
 	if b.Second != nil {
 		b.Second()
 	}
 	b.publish()
-	if now := time.Now(); b.Relabel && now.Sub(b.labelled) >= labelEvery {
+	now := time.Now
+	if b.Now != nil {
+		now = b.Now
+	}
+	if now := now(); b.Relabel && now.Sub(b.labelled) >= labelEvery {
 		b.Relabel, b.labelled = false, now
 		b.Server.LabelsChanged()
 	}
@@ -110,7 +114,7 @@ func (b *Base) tick(ctx context.Context) {
 		case <-ticker.C:
 		}
 		done := make(chan struct{})
-		b.Server.Do(func() { b.second(); close(done) })
+		b.Server.Do(func() { b.Round(); close(done) })
 		select {
 		case <-ctx.Done():
 			return

@@ -5,7 +5,6 @@ package account
 
 import (
 	"fmt"
-	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -126,21 +125,4 @@ func NameOf(uid uint32) string {
 		return u.Username
 	}
 	return n
-}
-
-// PCPUser returns the number of the user that PCP runs as, or 0 where there is none.
-func PCPUser() uint32 {
-	name := os.Getenv("PCP_USER")
-	if name == "" {
-		name = "pcp"
-	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return 0
-	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return 0
-	}
-	return uint32(uid)
 }

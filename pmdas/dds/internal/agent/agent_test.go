@@ -48,10 +48,10 @@ func newLab(t *testing.T, mend ...func(*Agent)) *lab {
 func (l *lab) start(mend ...func(*Agent)) {
 	l.t.Helper()
 	a := newAgent()
-	a.dirPath, a.configFile, a.mute = l.dir, "", true
+	a.Dir.Path, a.ConfigFile, a.Mute = l.dir, "", true
 	now := time.Now()
 	a.now = func() time.Time { return now.Add(l.ahead) }
-	a.every = time.Hour // second does it
+	a.Every = time.Hour // second does it
 	for _, f := range mend {
 		f(a)
 	}
@@ -104,7 +104,7 @@ func (l *lab) logged(text string) int {
 func (l *lab) second() {
 	l.t.Helper()
 	done := make(chan struct{})
-	l.srv.Do(func() { l.a.second(); close(done) })
+	l.srv.Do(func() { l.a.Round(); close(done) })
 	<-done
 }
 

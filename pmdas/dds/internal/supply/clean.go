@@ -3,13 +3,10 @@ package supply
 import (
 	"math/rand/v2"
 	"os"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // What nobody has a use for is looked for each time that the directory is listed, and
@@ -91,7 +88,7 @@ func (p *Supply) mend() {
 		return
 	}
 	text := ""
-	if err := MakeDir(p.Path); err != nil {
+	if err := p.Dir.Make(os.Geteuid(), os.Getegid()); err != nil {
 		text = err.Error()
 	}
 	if text != "" && text != p.mendError {
@@ -100,26 +97,13 @@ func (p *Supply) mend() {
 	p.mendError = text
 }
 
-// MakeDir makes the directory of the segments for the user that PCP runs as or, where the
-// process is not root, for its own.
-func MakeDir(path string) error {
-	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 {
-		name := os.Getenv("PCP_USER")
-		if name == "" {
-			name = "pcp"
-		}
-		if u, err := user.Lookup(name); err == nil {
-			uid, _ = strconv.Atoi(u.Uid)
-			gid, _ = strconv.Atoi(u.Gid)
-		}
-	} else if there(path) && there(filepath.Join(path, layout.ClaimsDir)) {
-		return nil // made for us, or we shall see
+// Directory returns the directory that suppliers and agent use, with the modes that let every
+// user add files and nobody list or remove others'.
+func Directory() segdir.Dir {
+	d := segdir.Dir{Path: os.Getenv(layout.DirEnv), Mode: layout.DirMode,
+		Inside: []segdir.Sub{{Name: layout.ClaimsDir, Mode: layout.ClaimsMode}}}
+	if d.Path == "" {
+		d.Path = layout.DefaultDir
 	}
-	return segdir.Make(path, uid, gid)
-}
-
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return d
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segments"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // Table is told which suppliers there are.
@@ -52,7 +53,7 @@ const (
 
 // Options are what a Supply is made with.
 type Options struct {
-	Path     string // directory of the segments
+	Dir      segdir.Dir // of the segments; see Directory
 	Conf     *conf.Config
 	Users    *account.Users
 	Table    Table
@@ -81,7 +82,7 @@ type Supply struct {
 	Options
 	Counts Counts
 
-	dir       *segdir.Dir
+	dir       *segments.Dir
 	dirError  string // last one logged
 	mendError string
 	list      lister

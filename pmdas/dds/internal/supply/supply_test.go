@@ -72,12 +72,14 @@ func open(t *testing.T, mend ...func(*Options)) *book {
 	c := conf.Defaults()
 	b := &book{t: t, now: time.Now()}
 	now := func() time.Time { return b.now }
-	o := Options{Path: filepath.Join(t.TempDir(), "dds"), Conf: &c, Users: &account.Users{Conf: &c, Now: now},
+	dir := Directory()
+	dir.Path = filepath.Join(t.TempDir(), "dds")
+	o := Options{Dir: dir, Conf: &c, Users: &account.Users{Conf: &c, Now: now},
 		Table: b, Now: now, Log: t.Logf, Complain: func(_ uint32, format string, args ...any) { t.Logf(format, args...) }, AtOnce: WelcomeAtOnce}
 	for _, f := range mend {
 		f(&o)
 	}
-	if err := MakeDir(o.Path); err != nil {
+	if err := o.Dir.Make(os.Geteuid(), os.Getegid()); err != nil {
 		t.Fatal(err)
 	}
 	b.p = New(o)
@@ -105,7 +107,7 @@ func TestLife(t *testing.T) {
 	b := open(t)
 	s := segment(t)
 	s.Add(0, 1, "DDS/v/c/a", "")
-	path := s.Publish(b.p.Path, -1)
+	path := s.Publish(b.p.Dir.Path, -1)
 	b.p.Look()
 	b.is("opened one", "has DDS/v/c", "came DDS/v/c/a")
 	s.Add(1, 1, "DDS/v/c/b", "")
@@ -146,7 +148,7 @@ func TestLife(t *testing.T) {
 func TestBroken(t *testing.T) {
 	b := open(t)
 	s := segment(t)
-	s.Publish(b.p.Path, -1)
+	s.Publish(b.p.Dir.Path, -1)
 	b.p.Look()
 	for sup := range b.p.All() {
 		sup.Break(reader.ErrFormat)
@@ -166,8 +168,8 @@ func TestBroken(t *testing.T) {
 func TestTrying(t *testing.T) {
 	b := open(t, func(o *Options) { o.Trying = true })
 	s, dead := segment(t), segment(t)
-	s.Publish(b.p.Path, -1)
-	path := dead.Publish(b.p.Path, -1)
+	s.Publish(b.p.Dir.Path, -1)
+	path := dead.Publish(b.p.Dir.Path, -1)
 	dead.Die()
 	b.p.Look()
 	b.is("opened one", "has DDS/v/c")
@@ -200,7 +202,7 @@ func TestStampOrder(t *testing.T) {
 			b := open(t)
 			s := segment(t)
 			put(s, b.now)
-			s.Publish(b.p.Path, -1)
+			s.Publish(b.p.Dir.Path, -1)
 			b.p.Look()
 			b.is("opened one", "has DDS/v/c")
 			for range 4 {
@@ -217,7 +219,7 @@ func TestStampOrder(t *testing.T) {
 			}
 			old := segment(t)
 			put(old, b.now.Add(-time.Hour))
-			old.Publish(b.p.Path, -1)
+			old.Publish(b.p.Dir.Path, -1)
 			b.p.Look()
 			b.is("opened one", "has DDS/v/c", "unload", "stale")
 		})

@@ -9,7 +9,8 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/internal/shm"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segdir"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segments"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // What one look at the directory does at most, as pmcd waits five seconds for an answer
@@ -38,7 +39,7 @@ type lister struct {
 // candidate is a file to look at.
 type candidate struct {
 	name   string
-	entry  segdir.Entry
+	entry  segments.Entry
 	listed bool // not heard of
 	over   bool // its owner has too many
 }
@@ -46,7 +47,7 @@ type candidate struct {
 // refusal is why a file is not taken, and what it was then.
 type refusal struct {
 	why   string
-	mark  segdir.Mark
+	mark  segments.Mark
 	retry bool   // it may be taken later on, unchanged
 	pass  uint64 // the last one that found it
 }
@@ -89,7 +90,7 @@ func (p *Supply) watch() {
 }
 
 func (p *Supply) openDir() bool {
-	d, err := segdir.Open(p.Path)
+	d, err := segments.Open(p.Dir.Path)
 	if err != nil {
 		if p.dirError != err.Error() {
 			p.dirError = err.Error()
@@ -98,7 +99,7 @@ func (p *Supply) openDir() bool {
 		return false
 	}
 	if p.dirError != "" {
-		p.Log("%s is there", p.Path)
+		p.Log("%s is there", p.Dir.Path)
 	}
 	p.dir, p.dirError, p.list.on, p.list.again = d, "", false, true
 	return true

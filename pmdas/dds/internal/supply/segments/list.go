@@ -1,4 +1,4 @@
-package segdir
+package segments
 
 import (
 	"io"

@@ -1,4 +1,4 @@
-package segdir
+package segments
 
 import (
 	"os"
@@ -7,6 +7,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // TestUnreadable: of what the agent may not open, it removes only what no supplier has
@@ -17,7 +20,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "dds")
 	const agent = 65534
-	if err := Make(path, agent, agent); err != nil {
+	if err := (segdir.Dir{Path: path, Mode: layout.DirMode}).Make(agent, agent); err != nil {
 		t.Fatal(err)
 	}
 	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
