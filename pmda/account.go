@@ -71,14 +71,57 @@ func pcpUser() string {
 }
 
 // become gives up root for good. Of the capabilities only those in keep stay, as a
-// set of bits; none in the ordinary case.
-func (a account) become(keep uint64) error {
-	if os.Geteuid() != 0 || a.uid == 0 {
-		return nil
+// set of bits; none in the ordinary case. What cannot be given up although it ought to be
+// is told to complain.
+func (a account) become(keep uint64, complain func(error)) error {
+	if os.Geteuid() == 0 && a.uid != 0 {
+		if err := emptyBounds(); err != nil {
+			complain(fmt.Errorf("programs that the agent might start could get capabilities: %w", err))
+		}
+		if err := a.change(keep); err != nil {
+			return err
+		}
 	}
+	if err := allThreads(unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
+		complain(fmt.Errorf("programs that the agent might start could get privileges: %w", err))
+	}
+	return nil
+}
+
+// allThreads makes a call of prctl(2) in all threads.
+func allThreads(option int, a, b uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, uintptr(option), a, b, 0, 0, 0)
+	switch errno {
+	case 0:
+		return nil
+	case syscall.ENOTSUP:
+		return fmt.Errorf("prctl(%d): the program was built with cgo: build it with CGO_ENABLED=0", option)
+	}
+	return fmt.Errorf("prctl(%d): %w", option, errno)
+}
+
+// emptyBounds empties the set that bounds the capabilities of programs to be started.
+func emptyBounds() error {
+	for c := range uintptr(64) {
+		there, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil {
+			return nil // the kernel knows no more
+		}
+		if there == 0 {
+			continue
+		}
+		if err := allThreads(unix.PR_CAPBSET_DROP, c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change becomes the user.
+func (a account) change(keep uint64) error {
 	if keep != 0 {
-		if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1, 0); errno != 0 {
-			return fmt.Errorf("keeping capabilities: %w", errno)
+		if err := allThreads(unix.PR_SET_KEEPCAPS, 1, 0); err != nil {
+			return fmt.Errorf("keeping capabilities: %w", err)
 		}
 	}
 	if err := syscall.Setgroups(a.groups); err != nil {

@@ -9,6 +9,7 @@ import (
 
 func (s *Server) connect(conn io.ReadWriteCloser) {
 	s.conn = conn
+	s.cut.set(conn)
 	s.profile.set(&pdu.Profile{})
 	s.forgetClients()
 	s.ready = s.agent.Warm == nil
@@ -70,5 +71,6 @@ func (s *Server) disconnect() {
 	if s.conn != nil {
 		s.conn.Close()
 		s.conn = nil
+		s.cut.set(nil)
 	}
 }

@@ -187,7 +187,7 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 			return nil, err
 		}
 	}
-	if err := u.become(c.Options.keepCaps); err != nil {
+	if err := u.become(c.Options.keepCaps, func(err error) { c.Log.Print(err) }); err != nil {
 		return nil, err
 	}
 	return l, nil

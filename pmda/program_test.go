@@ -442,7 +442,8 @@ func TestProgramDropsPrivileges(t *testing.T) {
 		}
 		caps := fmt.Sprintf("%016x", x.caps)
 		want := map[string]string{"Uid": strings.Repeat(u.Uid+" ", 4), "Gid": strings.Repeat(u.Gid+" ", 4),
-			"CapPrm": caps, "CapEff": caps, "CapInh": fmt.Sprintf("%016x", 0), "CapAmb": fmt.Sprintf("%016x", 0)}
+			"CapPrm": caps, "CapEff": caps, "CapInh": fmt.Sprintf("%016x", 0), "CapAmb": fmt.Sprintf("%016x", 0),
+			"CapBnd": fmt.Sprintf("%016x", 0), "NoNewPrivs": "1"}
 		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", p.cmd.Process.Pid))
 		if err != nil || len(tasks) == 0 {
 			t.Fatalf("threads %v, %v", tasks, err)

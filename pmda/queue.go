@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -14,9 +15,11 @@ import (
 // goes on reading; what it reads waits in the queue, as does what Server.Do hands
 // over, for the goroutine in Server.run.
 //
-// The queue has no bound: a reader that waited for room would leave bytes in the pipe,
-// and a full pipe stops pmcd for everybody. What fills it are notices about clients,
-// of 16 to 30 bytes, while a callback is slow.
+// A reader that waited for room would leave bytes in the pipe, and a full pipe stops pmcd
+// for everybody. So the queue takes what comes while a callback is slow: notices about
+// clients, of 16 to 30 bytes. pmcd sends a second request only after it has read the answer
+// to the first; a far end that goes on asking and reads nothing is hung up on when what
+// waits reaches maxWaiting.
 type queue struct {
 	serve func(pdu []byte) // called in the role
 
@@ -24,6 +27,7 @@ type queue struct {
 	busy  bool   // somebody serves
 	items []item // items[head:] wait
 	head  int
+	size  int      // of the PDUs among items, with what it costs to keep each
 	free  [][]byte // room of PDUs that were dealt with
 	wake  chan struct{}
 }
@@ -42,7 +46,12 @@ const (
 	// patience is how long a request may take before another goroutine reads on;
 	// it is noticed within twice that.
 	patience = 100 * time.Millisecond
+
+	maxWaiting = 16 << 20 // bytes of PDUs that wait, and itemSize for each
+	itemSize   = 64
 )
+
+var errFlooded = fmt.Errorf("more than %d MiB wait to be dealt with, because the far end asks and does not read the answers", maxWaiting>>20)
 
 func newQueue(serve func([]byte)) *queue {
 	return &queue{serve: serve, wake: make(chan struct{}, 1)}
@@ -51,6 +60,7 @@ func newQueue(serve func([]byte)) *queue {
 // reading is one connection's stream of PDUs and who reads it.
 type reading struct {
 	q    *queue
+	conn io.ReadCloser
 	in   *pdu.Reader
 	done func(error)
 
@@ -65,10 +75,10 @@ type reading struct {
 	timer  *time.Timer
 }
 
-// read serves the PDUs of r, or puts them into the queue, until r ends, and tells
-// done how it ended.
-func (q *queue) read(r io.Reader, done func(error)) {
-	s := &reading{q: q, in: pdu.NewReader(r, 0), done: done}
+// read serves the PDUs of conn, or puts them into the queue, until conn ends, and tells
+// done how it ended. It closes conn if too much waits.
+func (q *queue) read(conn io.ReadCloser, done func(error)) {
+	s := &reading{q: q, conn: conn, in: pdu.NewReader(conn, 0), done: done}
 	s.timer = time.AfterFunc(time.Hour, s.look)
 	s.timer.Stop()
 	s.run(0)
@@ -83,7 +93,12 @@ func (r *reading) run(turn int) {
 			r.done(err)
 			return
 		}
-		mine, ok := r.claim(b, own)
+		mine, ok, err := r.claim(b, own)
+		if err != nil {
+			r.conn.Close() // who serves may wait for the far end to read
+			r.done(err)
+			return
+		}
 		if !ok {
 			continue
 		}
@@ -100,7 +115,7 @@ func (r *reading) run(turn int) {
 
 // claim takes the role if nobody has it and nothing waits, and copies the PDU into
 // own, before anybody else may read on; otherwise a copy goes into the queue.
-func (r *reading) claim(b, own []byte) (mine []byte, ok bool) {
+func (r *reading) claim(b, own []byte) (mine []byte, ok bool, err error) {
 	q := r.q
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,15 +126,19 @@ func (r *reading) claim(b, own []byte) (mine []byte, ok bool) {
 			r.armed, r.seen = true, r.serves-1
 			r.timer.Reset(patience)
 		}
-		return append(own[:0], b...), true
+		return append(own[:0], b...), true, nil
 	}
+	if q.size+len(b)+itemSize > maxWaiting {
+		return nil, false, errFlooded
+	}
+	q.size += len(b) + itemSize
 	var room []byte
 	if n := len(q.free); n > 0 {
 		room, q.free = q.free[n-1], q.free[:n-1]
 	}
 	q.items = append(q.items, item{pdu: append(room[:0], b...)})
 	q.signal()
-	return nil, false
+	return nil, false, nil
 }
 
 // yield gives the role back and reports whether it is still this goroutine's turn to
@@ -189,6 +208,9 @@ func (q *queue) next() item {
 			it := q.items[q.head]
 			q.items[q.head] = item{}
 			q.head++
+			if it.do == nil {
+				q.size -= len(it.pdu) + itemSize
+			}
 			if q.head == len(q.items) {
 				q.items, q.head = q.items[:0], 0
 				if cap(q.items) > maxItems {

@@ -83,6 +83,7 @@ type Server struct {
 	tickers  map[*ticker]bool // that run
 	stopOnce sync.Once
 	stopped  bool
+	cut      cut
 }
 
 // New checks the declaration of an agent and makes its server. The error lists all
@@ -232,7 +233,10 @@ func (s *Server) Do(f func()) {
 
 // Stop ends Serve and Listen. It does not wait.
 func (s *Server) Stop() {
-	s.stopOnce.Do(func() { s.queue.do(func() { s.stopped = true }) })
+	s.stopOnce.Do(func() {
+		s.queue.do(func() { s.stopped = true })
+		go s.cut.short()
+	})
 }
 
 // Add adds a metric while the agent runs. Its name must lie in a dynamic subtree for
@@ -325,6 +329,8 @@ func (s *Server) serve(b []byte) {
 
 // run deals with what is in the queue until the server is stopped.
 func (s *Server) run() {
+	s.cut.serving.Store(true)
+	defer s.cut.serving.Store(false)
 	for stopped := false; !stopped; {
 		it := s.queue.next()
 		if it.do != nil {
@@ -393,7 +399,10 @@ func (s *Server) write(b []byte) {
 	if s.opts.Debug["pdu"] {
 		s.log.Printf("send %x", b)
 	}
-	if _, err := s.conn.Write(b); err != nil {
+	s.cut.writes.Add(1)
+	_, err := s.conn.Write(b)
+	s.cut.writes.Add(1)
+	if err != nil {
 		s.log.Printf("writing to pmcd: %v", err)
 		s.disconnect()
 	}

@@ -23,14 +23,15 @@ type Item struct {
 // File is an open MMV file. One goroutine at a time may call its methods.
 type File struct {
 	client  *speed.PCPClient
+	path    string
 	items   []Item
 	metrics []*speed.PCPSingletonMetric
 }
 
 // Open makes the file NAME in PCP's folder for MMV files. The folder must exist and be
 // writable. If another process publishes in a file of that name, Open leaves the file
-// alone and returns an error. Close removes the file; pmdammv ignores a file whose
-// process has ended.
+// alone and returns an error; it replaces the file of a process that is stopped or has
+// ended. Close removes the file; pmdammv ignores a file whose process has ended.
 func Open(name string, items []Item) (*File, error) {
 	path, err := place(name)
 	if err == nil {
@@ -47,7 +48,7 @@ func Open(name string, items []Item) (*File, error) {
 		Name: "alive", Counter: true, OneLine: "time of the last update in seconds since 1970; an agent that is stuck falls behind",
 		Read: func() uint64 { return uint64(time.Now().Unix()) },
 	}}, items...)
-	f := &File{client: c, items: items}
+	f := &File{client: c, path: path, items: items}
 	seen := make(map[uint32]string)
 	for _, it := range items {
 		sem := speed.InstantSemantics
@@ -82,8 +83,8 @@ func (f *File) Update() error {
 	return errors.Join(bad...)
 }
 
-// Close removes the file.
+// Close removes the file, unless another process has taken its name over.
 func (f *File) Close() error {
-	speed.EraseFileOnStop = true
+	speed.EraseFileOnStop = ours(f.path)
 	return f.client.Stop()
 }

@@ -44,7 +44,8 @@ const pidOffset = 32
 
 // free returns an error if the file may not be made. Its folder must exist, because
 // speed would make one that nobody else can use. No other process may publish in the
-// file.
+// file. A process that is stopped publishes nothing: pmcd gives up a stopped agent and
+// starts another, which takes the name over. free removes the file of such a process.
 func free(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return err
@@ -62,8 +63,36 @@ func free(path string) error {
 		return nil // too short to be in use
 	}
 	pid := int(int32(binary.NativeEndian.Uint32(head[pidOffset:])))
-	if pid > 0 && pid != os.Getpid() && syscall.Kill(pid, 0) != syscall.ESRCH {
+	switch {
+	case pid <= 0 || pid == os.Getpid():
+		return nil
+	case publishes(pid):
 		return fmt.Errorf("%s: %w by process %d", path, errInUse, pid)
 	}
-	return nil
+	return os.Remove(path)
+}
+
+// publishes reports whether a process exists and is not stopped; see proc(5) for its state.
+func publishes(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH)
+	}
+	// The state follows the name, which stands in brackets and may hold brackets too.
+	line := string(text)
+	_, rest, _ := strings.Cut(line[strings.LastIndexByte(line, ')')+1:], " ")
+	return rest == "" || !strings.ContainsRune("TtZXx", rune(rest[0]))
+}
+
+// ours reports whether this process publishes in the file. Another process may have taken
+// the name over while this one was stopped.
+func ours(path string) bool {
+	head := make([]byte, pidOffset+4)
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.ReadAt(head, 0)
+	return err == nil && int(int32(binary.NativeEndian.Uint32(head[pidOffset:]))) == os.Getpid()
 }
