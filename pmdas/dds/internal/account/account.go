@@ -58,7 +58,7 @@ func (a *Users) Of(uid uint32) *User {
 
 // Settle forgets a user who has nothing.
 func (a *Users) Settle(u *User) {
-	if u.Suppliers == 0 && u.Metrics == 0 && u.Rows == 0 && u.Domains == 0 {
+	if u.Suppliers == 0 && u.Contexts == 0 && u.Metrics == 0 && u.Rows == 0 && u.Domains == 0 {
 		delete(a.all, u.UID)
 	}
 }

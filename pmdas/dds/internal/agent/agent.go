@@ -32,7 +32,8 @@ type Agent struct {
 	conf     *conf.Config
 	stateDir string
 	now      func() time.Time
-	atOnce   int // see supply.Options
+	budget   time.Duration // see supply.Options
+	clock    func() time.Duration
 
 	users  *account.Users
 	supply *supply.Supply
@@ -42,6 +43,8 @@ type Agent struct {
 	tree   *tree
 	demand *demand
 	lines  throttle.Log[uint32] // by the user who caused them
+	going  bool                 // see goOn
+	ended  bool                 // close was called
 }
 
 // New declares the agent.
@@ -49,7 +52,7 @@ func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
 	c := conf.Defaults()
-	a := &Agent{conf: &c, now: time.Now, atOnce: supply.WelcomeAtOnce, demand: newDemand(&c)}
+	a := &Agent{conf: &c, now: time.Now, budget: budget, demand: newDemand(&c)}
 	now := func() time.Time { return a.now() }
 	a.Base = kit.Base{Name: Name, Load: a.load, Second: a.second, Now: now,
 		Dir: supply.Directory(), DirUse: "the suppliers' segments"}
@@ -74,7 +77,7 @@ func (a *Agent) declare() *pmda.Agent {
 
 func (a *Agent) start(s *pmda.Server) error {
 	a.supply = supply.New(supply.Options{Dir: a.Dir, Conf: a.conf, Users: a.users, Table: a.tree,
-		Now: a.Now, Log: s.Logf, Complain: a.complain, Trying: a.Trying, AtOnce: a.atOnce})
+		Now: a.Now, Log: s.Logf, Complain: a.complain, Trying: a.Trying, Budget: a.budget, Clock: a.clock})
 	var err error
 	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Store: s, Users: a.users, Log: s.Logf,
 		Settled: func() bool { return a.supply.Waiting() == 0 }})
@@ -96,6 +99,7 @@ func (a *Agent) start(s *pmda.Server) error {
 
 // close leaves all suppliers as they are, but for what they are told about demand.
 func (a *Agent) close() {
+	a.ended = true
 	a.Stop()
 	for s := range a.supply.All() {
 		a.supply.Tell(s, supply.Demand{})
@@ -104,10 +108,35 @@ func (a *Agent) close() {
 	a.tree.note(0)
 }
 
-// look brings what is exported up to date.
+// budget is how much processor time one request, and one turn between two requests, spends on
+// what suppliers have newly published or changed. pause is the time between two such turns,
+// so that at most half a processor is used for it.
+const (
+	budget = 20 * time.Millisecond
+	pause  = 20 * time.Millisecond
+)
+
+// look brings what is exported up to date. What the budget leaves has its turn between two
+// requests.
 func (a *Agent) look() {
 	a.supply.Look()
 	a.tree.retry()
+	a.goOn()
+}
+
+// goOn sees to it that what was left is taken in whether or not somebody asks.
+func (a *Agent) goOn() {
+	if !a.supply.Behind() || a.going || a.ended {
+		return
+	}
+	a.going = true
+	time.AfterFunc(pause, func() {
+		a.tree.server.Do(func() {
+			if a.going = false; !a.ended {
+				a.look()
+			}
+		})
+	})
 }
 
 // refresh brings everything up to date before a request is answered.
@@ -136,6 +165,7 @@ func (a *Agent) reload() error {
 func (a *Agent) second() {
 	a.demand.settle()
 	a.supply.Tick()
+	a.goOn()
 	a.tree.recheck()
 	a.tree.retry()
 	now := a.now()

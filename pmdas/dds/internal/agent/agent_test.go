@@ -52,6 +52,7 @@ func (l *lab) start(mend ...func(*Agent)) {
 	now := time.Now()
 	a.now = func() time.Time { return now.Add(l.ahead) }
 	a.Every = time.Hour // second does it
+	a.budget = 0
 	for _, f := range mend {
 		f(a)
 	}

@@ -2,12 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
-	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,
@@ -68,52 +67,83 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: of many suppliers that come at once, or are there when the agent starts,
-// the oldest are taken in first, and the others soon after. What changes or dies before its
-// turn comes is as it should be.
-func TestManyAtOnce(t *testing.T) {
-	const each, half = 20, 200
-	few := func(a *Agent) { a.atOnce, a.conf.Timeout = 2*half, 0 }
-	l := newLab(t, few)
-	var stats []readertest.Stat
-	for i := range uint32(each) {
-		stats = append(stats, stat(fmt.Sprintf("s%d", i), i))
-	}
-	var sups []*readertest.Segment
-	for i := range 3 {
-		contexts := []readertest.Context{{Path: "DDS/v"}}
-		for j := range half / each {
-			contexts = append(contexts, readertest.Context{Path: fmt.Sprintf("DDS/v/c%dx%d", i, j), Stats: stats})
+// TestBudget: what one request takes in is bounded, users have equal shares of it, root's
+// come first, and all is there soon after, whether or not somebody asks. So is what one
+// request gives up.
+func TestBudget(t *testing.T) {
+	const many = 5000
+	l := newLab(t, func(a *Agent) {
+		a.budget, a.conf.Timeout = 10*time.Millisecond, 0
+		var at time.Duration
+		a.clock = func() time.Duration { // each look at the clock takes a millisecond
+			at += time.Millisecond
+			return at
 		}
-		contexts = append(contexts, readertest.Context{Path: "DDS/v/t", Template: true, Stats: []readertest.Stat{stat("vol", 0)}})
-		s := readertest.New(t, fmt.Sprint("many", i), 1<<20, contexts...)
-		later(t, s.Publish(l.dir, -1))
-		sups = append(sups, s)
+	})
+	l.Names("") // the first look may take longer
+	supplier := func(name string, n int) *readertest.Segment {
+		s := readertest.New(t, name, 8<<20, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/" + name},
+			readertest.Context{Path: "DDS/v/" + name + "/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}})
+		for i := range uint32(n) {
+			s.Add(i, 2, fmt.Sprintf("DDS/v/%s/i%d", name, i), "")
+		}
+		return s
 	}
-	look := func() (metrics int) {
+	big := supplier("big", many)
+	later(t, big.Publish(l.dir, 65534))
+	later(t, supplier("small", 10).Publish(l.dir, 1))
+	supplier("root", 10).Publish(l.dir, 0)
+	exports := func(f func()) (had map[string]int) {
 		t.Helper()
+		had = make(map[string]int)
 		done := make(chan struct{})
-		l.srv.Do(func() { l.a.look(); metrics = len(l.a.tree.used); close(done) })
+		l.srv.Do(func() {
+			f()
+			for _, s := range l.a.tree.sources {
+				had[s.name] = s.count
+			}
+			had["all"] = l.a.tree.exports
+			close(done)
+		})
 		<-done
-		return metrics
+		return had
 	}
-	if n := look(); n != 2*half {
-		t.Errorf("at first %d metrics", n)
+	had := exports(func() { l.a.look() })
+	if had["root"] != 10 || had["small"] != 10 || had["big"] == 0 || had["big"] == many {
+		t.Errorf("after one look: %v", had)
 	}
-	s := sups[2]
-	s.Put64(s.Add(0, half/each+1, "DDS/v/c2x0/one", ""), 7)
-	if n := look(); n != 3*half+1 {
-		t.Errorf("then %d metrics", n)
+	wait := func(what string, all int) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if had = exports(func() {}); had["all"] == all {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %v", what, had)
+			}
+		}
 	}
-	l.is("dds.v.c2x0.inst.vol", "one=7")
-	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 3*half/each+1))
+	wait("nobody asked", many+20)
+	big.Die()
+	had = exports(func() { l.a.second() })
+	if had["all"] == many+20 || had["all"] == 20 {
+		t.Errorf("after one look at its end: %v", had)
+	}
+	wait("it has ended", 20)
+}
 
-	l.end()
-	l.start(few)
-	s.Die()
-	name := func(i int) string { return fmt.Sprintf("many%d@%s", i, account.NameOf(uint32(os.Getuid()))) }
-	l.second()
-	l.is("rtime.dds.supplier.state", name(0)+"=ready "+name(1)+"=ready "+name(2)+"=died")
-	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", 2*half/each))
-	l.is("rtime.dds.agent.metrics", fmt.Sprint("=", 3*half+1))
+// TestOlderFirst: of several that have a path, and are taken in little by little, the one
+// whose file is older has it, whichever is taken in first.
+func TestOlderFirst(t *testing.T) {
+	l := newLab(t)
+	older, younger := one(t, "older"), one(t, "younger")
+	older.Put64(older.Data[1], 1)
+	younger.Put64(younger.Data[1], 2)
+	later(t, older.Publish(l.dir, 65534))
+	younger.Publish(l.dir, 1)
+	for range 10 { // users take turns, another one is first each time
+		l.is("dds.v.c.n", "=1")
+		l.end()
+		l.start()
+	}
 }

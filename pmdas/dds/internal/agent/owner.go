@@ -48,6 +48,16 @@ func (t *tree) may(u *account.User, path string) error {
 	return nil
 }
 
+// precedes reports whether what one supplier has is shown in place of what another one has.
+// That is so for root's and the PCP user's. Otherwise the first in time has a path; of
+// those that are taken in little by little, the one whose file is older.
+func precedes(s, other *source) bool {
+	if s.user.First != other.user.First {
+		return s.user.First
+	}
+	return s.sup.Fresh() && s.sup.Older(other.sup)
+}
+
 // own notes that a supplier has a fixed context. Of several the first one is the owner, and
 // root and the PCP user come before others.
 func (t *tree) own(s *source, path string) {

@@ -22,16 +22,15 @@ type roster struct {
 
 // row is one of them.
 type row struct {
-	title    string
-	src      *source // nil once it is gone
-	user     *account.User
-	name     string
-	state    supply.State
-	reason   string
-	contexts int
-	errors   uint64
-	pid      uint32
-	left     time.Time
+	title  string
+	src    *source // nil once it is gone
+	user   *account.User
+	name   string
+	state  supply.State
+	reason string
+	errors uint64
+	pid    uint32
+	left   time.Time
 }
 
 func newRoster(users *account.Users, now func() time.Time, complain func(uint32, string, ...any)) *roster {
@@ -84,7 +83,7 @@ func (o *roster) enter(s *source) *row {
 
 // leave notes that the supplier is gone.
 func (r *row) leave(state supply.State, why error, now time.Time) {
-	r.src, r.state, r.left, r.contexts = nil, state, now, 0
+	r.src, r.state, r.left = nil, state, now
 	r.reason = ""
 	if why != nil {
 		r.reason = why.Error()
@@ -169,7 +168,7 @@ func (o *roster) metrics() []pmda.Metric {
 			return max(o.now().Sub(r.src.sup.StampAt()).Seconds(), 0), true
 		}), "time since the supplier's time stamp changed",
 			"Suppliers set the time stamp with each update. It is looked at once a second."),
-		per(3, "contexts", pcp.Count, number(func(s *source) uint64 { return uint64(s.row.contexts) }),
+		per(3, "contexts", pcp.Count, number(func(s *source) uint64 { return uint64(s.count) }),
 			"contexts with statistics that are exported", "Fixed and volatile ones."),
 		per(4, "statistics", pcp.Count, number(func(s *source) uint64 { return uint64(s.values) }),
 			"values that are exported", "The sum over all contexts."),

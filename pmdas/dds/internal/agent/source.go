@@ -19,11 +19,13 @@ type source struct {
 	user   *account.User
 	row    *row
 	fixed  []*live
+	next   int          // fixed context to be exported next
 	noted  map[int]bool // fixed contexts that it may have, by index
 	slots  map[uint32]*live
 	kinds  []kind // of the templates, by index
 	forms  map[formKey]*form
 	values int
+	count  int // contexts exported
 
 	touched uint64 // the fetch that asked for values
 	asked   int    // of which so many were this supplier's
@@ -44,33 +46,45 @@ func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	return s
 }
 
-// Load exports the fixed contexts.
-func (s *source) Load() {
+// Load exports about n more of the fixed contexts.
+func (s *source) Load(n int) bool {
 	list := s.sup.Contexts()
-	for i := range list {
-		if c := &list[i]; !c.Template && len(c.Stats) > 0 {
-			l := &live{src: s, c: c}
-			s.fixed = append(s.fixed, l)
-			s.tree.add(l)
+	for ; s.next < len(list) && n > 0; s.next++ {
+		c := &list[s.next]
+		if c.Template || len(c.Stats) == 0 {
+			continue
 		}
+		l := &live{src: s, c: c}
+		s.fixed = append(s.fixed, l)
+		s.tree.add(l)
+		n -= len(c.Stats)
 	}
+	return s.next == len(list)
 }
 
-// Unload gives all contexts up.
-func (s *source) Unload() {
+// Unload gives up about n more of the contexts. The paths of all are free at once.
+func (s *source) Unload(n int) bool {
+	s.unnote(func(string) bool { return true })
+	s.tree.left, s.next = true, 0
 	for slot := range s.slots {
 		s.Gone(slot)
+		if n--; n <= 0 {
+			return false
+		}
 	}
-	for _, l := range s.fixed {
+	for len(s.fixed) > 0 {
+		l := s.fixed[len(s.fixed)-1]
+		s.fixed = s.fixed[:len(s.fixed)-1]
 		s.tree.drop(l)
+		if n -= len(l.c.Stats); n <= 0 {
+			return false
+		}
 	}
-	s.fixed = nil
 	for key, f := range s.forms {
 		s.tree.hold(f, key.group, -1)
 	}
-	clear(s.forms)
-	s.unnote(func(string) bool { return true })
-	s.tree.left = true
+	s.slots, s.fixed, s.forms = make(map[uint32]*live), nil, make(map[formKey]*form)
+	return true
 }
 
 // Gone is told that a volatile context is gone.

@@ -22,9 +22,6 @@ func (t *tree) open(s *pmda.Server, n *naming.Names, k *naming.Keeper) {
 	t.server, t.names, t.keeper = s, n, k
 }
 
-// Size is how many metrics and contexts there are.
-func (t *tree) Size() int { return len(t.used) + t.exports }
-
 // add exports a context, or has it wait for its path to become free.
 func (t *tree) add(l *live) {
 	if err := t.tryAdd(l); err != nil {
@@ -44,7 +41,7 @@ func (t *tree) tryAdd(l *live) error {
 		return err
 	}
 	if other := t.paths[c.Path]; other != nil {
-		if !s.user.First || other.src.user.First {
+		if !precedes(s, other.src) {
 			return errTaken
 		}
 		t.displace(other, errTaken)
@@ -70,7 +67,7 @@ func (t *tree) tryAdd(l *live) error {
 	s.user.Contexts++
 	s.user.Values += len(c.Stats)
 	s.values += l.form.n
-	s.row.contexts++
+	s.count++
 	return nil
 }
 
@@ -188,7 +185,7 @@ func (t *tree) drop(l *live) {
 	l.src.user.Contexts--
 	l.src.user.Values -= len(l.c.Stats)
 	l.src.values -= l.form.n
-	l.src.row.contexts--
+	l.src.count--
 	l.group.leave(l)
 	if t.waiting[path] != nil {
 		t.freed = append(t.freed, path)

@@ -12,7 +12,7 @@ import (
 )
 
 // admit opens a segment.
-func (p *Supply) admit(file string) {
+func (p *Supply) admit(file string, made int64) {
 	if p.suppliers[file] != nil {
 		return
 	}
@@ -27,6 +27,8 @@ func (p *Supply) admit(file string) {
 		p.refuse(file, err)
 		return
 	}
+	s.made, s.fresh = made, true
+	p.fresh++
 	delete(p.refused, file)
 	p.suppliers[file] = s
 	p.order = append(p.order, s)
@@ -34,31 +36,6 @@ func (p *Supply) admit(file string) {
 	u.Bytes += s.bytes
 	p.Counts.Opened++
 	s.source = p.Table.Opened(s)
-	p.fresh = append(p.fresh, s)
-}
-
-// WelcomeAtOnce is what Options.AtOnce is by default.
-const WelcomeAtOnce = 20000
-
-// welcome takes in what the suppliers have that were opened. Those that came together
-// have been noted all of them by then, so that it does not matter in which order they
-// are dealt with whose volatile contexts are below fixed ones of others.
-func (p *Supply) welcome() {
-	for before := p.Table.Size(); len(p.fresh) > 0 && (p.Trying || p.Table.Size()-before < p.AtOnce); {
-		s := p.fresh[0]
-		p.fresh = p.fresh[1:]
-		if s.gone || s.stale || s.loaded {
-			continue
-		}
-		if err := p.load(s); err != nil {
-			p.vanish(s, Damaged, err)
-			continue
-		}
-		p.check(s, p.Now())
-	}
-	if len(p.fresh) == 0 {
-		p.fresh = nil
-	}
 }
 
 // owner returns the user that a segment's name names: UID-PID-RANDOM.dds.

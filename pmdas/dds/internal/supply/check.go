@@ -81,7 +81,7 @@ func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 // retire tells a supplier to go away, and takes its contexts away.
 func (p *Supply) retire(s *Supplier, now time.Time) error {
 	s.stale = true
-	s.unload()
+	p.unload(s)
 	p.Counts.Stale++
 	s.source.Stale(fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second)))
 	return p.sendAway(s)
@@ -91,13 +91,13 @@ func (p *Supply) retire(s *Supplier, now time.Time) error {
 // what it was told.
 func (p *Supply) returned(s *Supplier) error {
 	away, err := p.sentAway(s)
-	if err != nil || away {
+	if err != nil || away || s.leaves {
 		return err
 	}
 	s.stale = false
 	s.r.Rewind()
 	s.source.Back()
-	return p.load(s)
+	return nil
 }
 
 // vanish takes a supplier away. What it left behind is removed, unless it still runs.
@@ -107,7 +107,7 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	}
 	s.gone = true
 	if !s.stale {
-		s.unload()
+		p.unload(s)
 	}
 	switch state {
 	case Died:
@@ -126,5 +126,20 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	s.User.Bytes -= s.bytes
 	if i := slices.Index(p.order, s); i >= 0 {
 		p.order = slices.Delete(slices.Clone(p.order), i, i+1)
+	}
+	if s.leaves {
+		p.leaving = append(p.leaving, s)
+	} else {
+		p.Users.Settle(s.User)
+	}
+}
+
+// unload begins to give up what a supplier had. The rest follows with the next looks, if
+// there is more than the time allows.
+func (p *Supply) unload(s *Supplier) {
+	s.leaves = true
+	p.takenIn(s)
+	for done := false; !done && !p.due(); {
+		done, _ = p.step(s)
 	}
 }

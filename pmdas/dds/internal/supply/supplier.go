@@ -1,6 +1,7 @@
 package supply
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,7 +17,10 @@ type Supplier struct {
 	r      *reader.Reader
 	source Source
 	bytes  int64
-	loaded bool // what it has is taken in
+	made   int64 // when its file was made, in nanoseconds since 1970
+	fresh  bool  // not all that it came with is taken in yet
+	loaded bool  // the fixed contexts are taken in
+	leaves bool  // what it had is being given up
 	stale  bool
 	gone   bool
 	fault  error
@@ -57,31 +61,58 @@ const (
 	churnRate  = 20000  // and in each second thereafter
 )
 
-// follow takes in what has changed of a supplier's volatile contexts.
-func (p *Supply) follow(s *Supplier) error {
-	yes, err := s.r.Changed()
-	if err == nil && yes && s.loaded {
-		err = p.scan(s)
+// Fresh reports whether the supplier has just come: some of what it came with is not taken
+// in yet.
+func (s *Supplier) Fresh() bool { return s.fresh }
+
+// Older reports whether the supplier's file was made before another's.
+func (s *Supplier) Older(o *Supplier) bool {
+	return cmp.Or(cmp.Compare(s.made, o.made), cmp.Compare(s.File, o.File)) < 0
+}
+
+// busy reports whether there is anything to take in of a supplier, or to give up.
+func (s *Supplier) busy() (bool, error) {
+	switch {
+	case s.leaves:
+		return true, nil
+	case s.stale || s.gone:
+		return false, nil
+	case !s.loaded:
+		return true, nil
 	}
-	return err
+	return s.r.Changed()
 }
 
-// load takes in all contexts.
-func (p *Supply) load(s *Supplier) error {
-	s.loaded = true
-	s.source.Load()
-	return p.scan(s)
+// step takes in some more of what a supplier has, or gives up some more of what it had, and
+// reports whether that is all for now.
+func (p *Supply) step(s *Supplier) (done bool, err error) {
+	if s.leaves {
+		if !s.source.Unload(atOnce) {
+			return false, nil
+		}
+		s.leaves, s.loaded = false, false
+		return true, nil
+	}
+	if !s.loaded {
+		if !s.source.Load(atOnce) {
+			return false, nil
+		}
+		s.loaded = true
+	}
+	n, err := p.scan(s)
+	if done = n < atOnce; done && s.fresh && err == nil {
+		p.takenIn(s)
+		p.check(s, p.Now())
+	}
+	return done, err
 }
 
-// unload gives all contexts up.
-func (s *Supplier) unload() {
-	s.loaded = false
-	s.source.Unload()
-}
+// atOnce is how many contexts are dealt with between two looks at the time.
+const atOnce = 256
 
-// scan follows what changed in the slots.
-func (p *Supply) scan(s *Supplier) error {
-	n, err := s.r.Scan(s.source, int(s.User.Churn.Fill(p.Now(), churnBurst, churnRate)))
+// scan follows some of what changed in the slots.
+func (p *Supply) scan(s *Supplier) (n int, err error) {
+	n, err = s.r.Scan(s.source, min(int(s.User.Churn.Fill(p.Now(), churnBurst, churnRate)), atOnce))
 	s.User.Churn.Left -= float64(n)
 	if grown := s.r.Bytes() - s.bytes; grown > 0 {
 		s.bytes += grown
@@ -90,5 +121,5 @@ func (p *Supply) scan(s *Supplier) error {
 	if err == nil && s.User.Bytes > p.Conf.Bytes {
 		err = fmt.Errorf("%w: more than %d bytes of one user", reader.ErrLimit, p.Conf.Bytes)
 	}
-	return err
+	return n, err
 }

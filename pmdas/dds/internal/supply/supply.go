@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/conf"
@@ -24,19 +26,23 @@ import (
 type Table interface {
 	// Opened tells of a supplier. What it has follows when its turn comes, with Load.
 	Opened(*Supplier) Source
-	// Size is how many metrics and contexts there are, see Options.AtOnce.
-	Size() int
 }
 
 // Source is told of one supplier. Of its volatile contexts the methods of
 // reader.Volatile tell.
 type Source interface {
 	reader.Volatile
-	Load()                       // its fixed contexts are to be taken in; the volatile ones follow
-	Unload()                     // nothing that it has is to be shown any more
-	Stale(reason string)         // it is told to go away; Unload came before
+
+	// Load has about n more of its fixed contexts taken in and reports whether these are
+	// all. The volatile ones follow.
+	Load(n int) (done bool)
+
+	// Unload has about n more of its contexts given up and reports whether none is left.
+	Unload(n int) (done bool)
+
+	Stale(reason string)         // it is told to go away; Unload has begun
 	Back()                       // it is back after Stale; Load follows
-	Left(state State, why error) // it is gone; Unload or Stale came before
+	Left(state State, why error) // it is gone; Unload has begun, or Stale came before
 }
 
 // State is that of a supplier.
@@ -62,11 +68,11 @@ type Options struct {
 	Complain func(uid uint32, format string, args ...any) // a line that a user has caused
 	Trying   bool                                         // only looks: tells suppliers nothing, removes nothing
 
-	// AtOnce bounds how many metrics and contexts of suppliers that came together are
-	// taken in before a request is answered, for which pmcd waits five seconds; the last
-	// of the suppliers is taken in whole. The others have their turn with the next
-	// request, or within a second.
-	AtOnce int
+	// Budget bounds how much processor time one Look spends on what is new or has changed, of
+	// all users together. Users take turns, and what is left has its turn with the next Look. The
+	// first Look may take a second. 0: no bound.
+	Budget time.Duration
+	Clock  func() time.Duration // what Budget is measured with; nil: the process's processor time
 }
 
 // Counts are what a Supply has counted.
@@ -89,7 +95,13 @@ type Supply struct {
 	suppliers map[string]*Supplier // by file name
 	order     []*Supplier          // the same, for taking turns
 	turn      int
-	fresh     []*Supplier        // opened, and not yet taken in
+	leaving   []*Supplier        // gone, and not all of theirs is given up
+	end       time.Duration      // of the budget, by Clock
+	looked    bool               // once at least
+	behind    bool               // the last Look left something for the next
+	fresh     int                // suppliers of which something is not taken in yet
+	current   *Supplier          // whose turn it is
+	round     int                // counts the turns of users
 	refused   map[string]refusal // by file name
 	strays    []string           // files to look at, see clean
 	claims    []string           // the same, in the folder of claims
@@ -99,25 +111,31 @@ type Supply struct {
 
 // New returns a Supply that has not looked at its directory yet.
 func New(o Options) *Supply {
+	if o.Clock == nil {
+		o.Clock = processorTime
+	}
 	return &Supply{Options: o, suppliers: make(map[string]*Supplier), refused: make(map[string]refusal),
 		list: lister{queue: make(map[uint32][]candidate)}}
 }
 
-// Look finds suppliers that came and went, and what they changed.
+// Look finds suppliers that came and went, and what they changed, within the budget.
 func (p *Supply) Look() {
-	p.watch()
-	p.welcome()
-	for i := 0; i < len(p.order); i++ {
-		s := p.order[i]
-		err := s.fault
-		if err == nil {
-			err = p.follow(s)
+	p.behind = false
+	if p.Budget > 0 {
+		p.end = p.Clock() + p.Budget
+		if !p.looked {
+			p.end += firstLook
 		}
-		if err != nil {
-			p.vanish(s, Damaged, err)
+	}
+	p.looked = true
+	p.watch()
+	for i := 0; i < len(p.order); i++ {
+		if s := p.order[i]; s.fault != nil {
+			p.vanish(s, Damaged, s.fault)
 			i--
 		}
 	}
+	p.work()
 	// Each request pays for a few of the checks that otherwise come once a second.
 	for range min(len(p.order), 4) {
 		p.turn++
@@ -130,6 +148,25 @@ func (p *Supply) Look() {
 	}
 }
 
+// firstLook is how much longer the first Look may take, for which pmcd waits five seconds.
+const firstLook = time.Second
+
+// processorTime returns how much processor time the process has used. A machine that is busy
+// with something else does not use the budget up.
+func processorTime() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // every Linux has it
+	return time.Duration(t.Nano())
+}
+
+// due reports whether the budget is used up.
+func (p *Supply) due() bool {
+	return p.Budget > 0 && !p.Trying && p.Clock() >= p.end
+}
+
+// Behind reports whether the last Look has left something for the next.
+func (p *Supply) Behind() bool { return p.behind || p.list.waiting > 0 }
+
 // Tick looks at everything, and removes some of what nobody holds.
 func (p *Supply) Tick() {
 	if p.dir == nil {
@@ -141,6 +178,7 @@ func (p *Supply) Tick() {
 	for _, s := range p.order {
 		p.check(s, now)
 	}
+	p.work() // some may have come back
 }
 
 // Again has the directory listed again, so that those that a limit had kept out get
@@ -163,8 +201,22 @@ func (p *Supply) All() iter.Seq[*Supplier] { return slices.Values(p.order) }
 // Len returns how many there are.
 func (p *Supply) Len() int { return len(p.suppliers) }
 
-// Waiting returns how many of them have not been taken in yet.
-func (p *Supply) Waiting() int { return len(p.fresh) }
+// Waiting returns how many of them, but for the one whose turn it is, have not been taken in
+// yet.
+func (p *Supply) Waiting() int {
+	if p.current != nil && p.current.fresh {
+		return p.fresh - 1
+	}
+	return p.fresh
+}
+
+// takenIn notes that nothing of what a supplier came with is left to be taken in.
+func (p *Supply) takenIn(s *Supplier) {
+	if s.fresh {
+		s.fresh = false
+		p.fresh--
+	}
+}
 
 // Bytes returns the size of all their segments.
 func (p *Supply) Bytes() (n int64) {

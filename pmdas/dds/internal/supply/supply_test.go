@@ -23,7 +23,6 @@ type book struct {
 	p    *Supply
 	now  time.Time
 	told []string
-	size int
 }
 
 func (b *book) note(format string, args ...any) {
@@ -42,17 +41,18 @@ func (b *book) Opened(s *Supplier) Source {
 	return &page{b, s, make(map[uint32]string)}
 }
 
-func (b *book) Size() int { return b.size }
-
-func (p *page) Load() {
+func (p *page) Load(int) bool {
 	for _, c := range p.s.Contexts() {
 		if !c.Template {
 			p.b.note("has %s", c.Path)
-			p.b.size++
 		}
 	}
+	return true
 }
-func (p *page) Unload() { p.b.note("unload") }
+func (p *page) Unload(int) bool {
+	p.b.note("unload")
+	return true
+}
 func (p *page) Came(slot uint32, c *reader.Context, err error) {
 	if err != nil {
 		p.b.note("slot %d: %v", slot, err)
@@ -75,7 +75,7 @@ func open(t *testing.T, mend ...func(*Options)) *book {
 	dir := Directory()
 	dir.Path = filepath.Join(t.TempDir(), "dds")
 	o := Options{Dir: dir, Conf: &c, Users: &account.Users{Conf: &c, Now: now},
-		Table: b, Now: now, Log: t.Logf, Complain: func(_ uint32, format string, args ...any) { t.Logf(format, args...) }, AtOnce: WelcomeAtOnce}
+		Table: b, Now: now, Log: t.Logf, Complain: func(_ uint32, format string, args ...any) { t.Logf(format, args...) }}
 	for _, f := range mend {
 		f(&o)
 	}

@@ -83,10 +83,7 @@ func (p *Supply) watch() {
 	for n := 0; p.list.on && (n == 0 || p.list.pass == 1 && n < atStart); n++ {
 		p.readOn()
 	}
-	for _, c := range p.next() {
-		p.Counts.Visits++
-		p.visit(c)
-	}
+	p.visits()
 }
 
 func (p *Supply) openDir() bool {
@@ -168,23 +165,24 @@ func (p *Supply) enqueue(c candidate) {
 	p.list.waiting++
 }
 
-// next takes the files whose turn it is out of the queue. The oldest come first, so that
-// of several suppliers of one path the same one has it after a restart of the agent.
-func (p *Supply) next() (list []candidate) {
-	share := VisitsAtOnce / max(len(p.list.queue), 1)
-	for uid, q := range p.list.queue {
-		n := len(q)
-		if p.list.waiting > VisitsAtOnce {
-			n = min(n, max(share, 1), VisitsAtOnce-len(list))
-		}
-		list = append(list, q[:n]...)
-		if p.list.queue[uid] = q[n:]; n == len(q) {
-			delete(p.list.queue, uid)
+// visits looks at files whose turn it is, the owners' in turn. Of one owner's the oldest
+// come first.
+func (p *Supply) visits() {
+	for n := 0; p.list.waiting > 0; {
+		for uid, q := range p.list.queue {
+			if n > 0 && p.due() || n == VisitsAtOnce {
+				p.behind = true
+				return
+			}
+			if p.list.queue[uid] = q[1:]; len(q) == 1 {
+				delete(p.list.queue, uid)
+			}
+			p.list.waiting--
+			n++
+			p.Counts.Visits++
+			p.visit(q[0])
 		}
 	}
-	p.list.waiting -= len(list)
-	slices.SortFunc(list, byAge)
-	return list
 }
 
 // visit looks at a file. One that was refused is refused without another look while it is
@@ -205,7 +203,7 @@ func (p *Supply) visit(c candidate) {
 	if r, ok := p.refused[c.name]; ok && r.mark == p.dir.Look(c.name).Mark && !(r.retry && c.listed) {
 		return
 	}
-	p.admit(c.name)
+	p.admit(c.name, p.dir.Look(c.name).Made)
 }
 
 // final are the reasons to refuse a segment that hold until it changes.
