@@ -2,8 +2,10 @@ package pmda
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +20,8 @@ import (
 // into dir: domain.h, the name space in root, pmns and, if the agent's names lie in
 // several places, pmns.NODE for each, the help text, and the scripts Install and
 // Remove. Put the program pmdaNAME there, in a folder .../pmdas/NAME, and run
-// Install.
+// Install. Each file is written beside the old one and takes its place. Files that this
+// agent has not written are not replaced: the error names one.
 func WriteFiles(a *Agent, dir string) error {
 	t, err := build(a, a.Domain)
 	if err != nil {
@@ -39,20 +42,76 @@ func WriteFiles(a *Agent, dir string) error {
 	for _, top := range tops {
 		files[nameSpaceFile(a.Name, top, tops)] = func(w io.Writer) error { return a.writeNames(w, t, top) }
 	}
+	text := make(map[string][]byte)
 	for name, write := range files {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			return fmt.Errorf("pmda: %s: %w", name, err)
 		}
+		text[name] = b.Bytes()
+	}
+	names := slices.Sorted(maps.Keys(text))
+	if err := a.mayWrite(dir, names, text["domain.h"]); err != nil {
+		return err
+	}
+	for _, name := range names {
 		mode := os.FileMode(0o644)
 		if name == "Install" || name == "Remove" {
 			mode = 0o755
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), mode); err != nil {
+		if err := replace(filepath.Join(dir, name), text[name], mode); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mayWrite reports why a folder's files are not this agent's to replace. They are if the
+// domain.h beside them is one that it has written, whatever number it has.
+func (a *Agent) mayWrite(dir string, names []string, domain []byte) error {
+	there := ""
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is no regular file, so pmda%s has not written it: use a folder of this agent's own", path, a.Name)
+		}
+		there = path
+	}
+	if there == "" {
+		return nil
+	}
+	mark, _, _ := bytes.Cut(domain, []byte("\n"))
+	old, err := os.ReadFile(filepath.Join(dir, "domain.h"))
+	if err != nil || !bytes.HasPrefix(old, append(mark, '\n')) {
+		return fmt.Errorf("%s is another agent's: the domain.h beside it is none that pmda%s has written; "+
+			"use a folder of this agent's own", there, a.Name)
+	}
+	return nil
+}
+
+// replace writes a file beside the one of that name and renames it over that, so that
+// nothing is written through a link, and a reader sees the old text or the new.
+func replace(path string, text []byte, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // symbol is the name that stands for the domain number in PCP's files.

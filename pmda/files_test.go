@@ -1,12 +1,16 @@
 package pmda_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pcp-rtime/rtime/pmda"
 )
 
 // TestProgramWrites files that PCP's tools read.
@@ -66,6 +70,94 @@ func TestProgramTries(t *testing.T) {
 		mood, _ := round.Metrics["hello.mood"].(map[string]any)
 		if up, ok := round.Metrics["hello.uptime"].(float64); !ok || up <= 0 || mood["anna"] != 0.0 || len(mood) != 2 {
 			t.Errorf("round %s", line)
+		}
+	}
+}
+
+// TestWriteIntoAnothersFolder: a stranger's agent that has the name of one that is installed
+// writes neither through its links nor in place of its files.
+func TestWriteIntoAnothersFolder(t *testing.T) {
+	theirs, links, copies, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	text := make(map[string]string)
+	for _, name := range []string{"Install", "Remove", "domain.h", "help", "root", "pmns"} {
+		text[name] = "/* of pmdazoo of another package */\n#define ZOO 444\n"
+		for _, dir := range []string{theirs, copies} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text[name]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(filepath.Join(theirs, name), filepath.Join(links, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{links, copies} {
+		if err := pmda.WriteFiles(newZoo().agent, dir); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("into another's folder: %v", err)
+		}
+	}
+	for name, want := range text {
+		for _, dir := range []string{theirs, copies} {
+			if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+				t.Errorf("%s holds %q, %v", name, b, err)
+			}
+		}
+	}
+
+	// One link is enough, also in a folder of our own; and so is one file without domain.h.
+	if err := pmda.WriteFiles(newZoo().agent, own); err != nil {
+		t.Fatal(err)
+	}
+	again := newZoo()
+	again.agent.Domain++ // the number may change
+	if err := pmda.WriteFiles(again.agent, own); err != nil {
+		t.Errorf("again into the same folder: %v", err)
+	}
+	if err := os.Remove(filepath.Join(own, "help")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(theirs, "help"), filepath.Join(own, "help")); err != nil {
+		t.Fatal(err)
+	}
+	if err := pmda.WriteFiles(newZoo().agent, own); err == nil || !strings.Contains(err.Error(), "help") {
+		t.Errorf("with a link in the way: %v", err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(theirs, "help")); string(b) != text["help"] {
+		t.Errorf("written through the link: %q", b)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(own, "help")), os.Remove(filepath.Join(own, "domain.h"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := pmda.WriteFiles(newZoo().agent, own); err == nil {
+		t.Error("without domain.h the other files are replaced")
+	}
+	left, err := filepath.Glob(filepath.Join(own, ".*.*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %q, %v", left, err)
+	}
+}
+
+// TestWriteDrafts: they are written once, and what is there is left alone.
+func TestWriteDrafts(t *testing.T) {
+	dir := t.TempDir()
+	if err := pmda.WriteDrafts(newZoo().agent, dir); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(dir, "pmdazoo.1")
+	c := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
+	var said bytes.Buffer
+	c.Stderr = &said
+	if _, err := c.Output(); err != nil || said.Len() > 0 {
+		t.Errorf("man: %v: %s", err, &said)
+	}
+	for _, path := range []string{page, filepath.Join(dir, "pmrep", "zoo.conf"), filepath.Join(dir, "pmlogconf", "zoo", "zoo")} {
+		if err := os.WriteFile(path, []byte("edited"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := pmda.WriteDrafts(newZoo().agent, dir); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != "edited" {
+			t.Errorf("%s: %q, %v", path, b, err)
 		}
 	}
 }

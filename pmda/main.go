@@ -56,7 +56,7 @@ func Main(a *Agent) int {
 		fmt.Printf("pmda%s version %s\n", a.Name, a.version())
 		return 0
 	case c.write != "":
-		if err := WriteFiles(a, c.write); err != nil {
+		if err := writeAll(a, c.write); err != nil {
 			fmt.Fprintf(os.Stderr, "pmda%s: --write: %v\n", a.Name, err)
 			return 1
 		}
@@ -73,6 +73,14 @@ func Main(a *Agent) int {
 		return 1
 	}
 	return 0
+}
+
+// writeAll is what --write does.
+func writeAll(a *Agent, dir string) error {
+	if err := WriteFiles(a, dir); err != nil {
+		return err
+	}
+	return WriteDrafts(a, dir)
 }
 
 // byHand is what somebody sees who starts an agent from a shell.

@@ -1,6 +1,8 @@
 package library
 
 import (
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/test/pcptest"
@@ -21,4 +23,19 @@ func TestHello(t *testing.T) {
 		t.Errorf("hello.mood is %v", mood)
 	}
 	contains(t, p.Run("pminfo", "-h", "local:", "-dt", "hello"), "time since the agent was started", "Units: sec", "Semantics: discrete")
+}
+
+// TestDrafts has PCP's own programs use what --write writes besides the files for Install.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	exe := pcptest.Build(t, "hello", "examples/hello")
+	p := pcptest.Start(t, pcptest.Options{Agents: []pcptest.Agent{{Name: "hello", Domain: 500, Program: exe}}})
+	dir := t.TempDir()
+	if out, err := exec.Command(exe, "--write", dir).CombinedOutput(); err != nil {
+		t.Fatalf("--write: %v: %s", err, out)
+	}
+	p.Run("pmlogconf", "-c", "-q", "-h", "local:", "-d", filepath.Join(dir, "pmlogconf"), p.Path("pmlogger.conf"))
+	contains(t, p.ReadFile("pmlogger.conf"), "#+ hello/hello:y:default:", "\thello.mood\n", "\thello.uptime\n")
+	out := p.Run("pmrep", "-h", "local:", "-c", filepath.Join(dir, "pmrep", "hello.conf"), "-s", "2", "-t", "0.1", ":hello")
+	contains(t, out, "anna", "bert", "mood", "uptime")
 }
