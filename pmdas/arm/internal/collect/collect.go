@@ -26,6 +26,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/internal/throttle"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
@@ -76,10 +77,8 @@ type Collector struct {
 	past     past
 	windows  windows
 	health   Health
-	quiet    int64 // when the refusals were counted from that the log tells of
-	said     int
-	failed   map[string]bool // errors that the log has told of
-	failedAt int64           // since then
+	refusals throttle.Log[uint32] // by the user whose file it is
+	failures throttle.Log[string] // by what they say
 	seq      uint64
 	grown    uint64
 }
@@ -134,6 +133,10 @@ func prepare(c Config, o Options, h host) *Collector {
 		wishes: make(map[string]bool), users: make(map[uint32]*account),
 		refused: make(map[string]refusal), folded: make(map[string]uint64),
 	}
+	now := func() time.Time { return time.Unix(0, col.mono) }
+	say := func(line string) { col.opts.Log.Print(line) }
+	col.refusals = throttle.Log[uint32]{Print: say, Now: now, Burst: 10, Every: 6 * time.Second}
+	col.failures = throttle.Log[string]{Print: say, Now: now, Burst: 1, Every: time.Minute}
 	col.most = descriptors()
 	col.rows.init(c.UsersApart)
 	col.mono, col.wall = h.now()
@@ -263,11 +266,5 @@ func (c *Collector) fail(err error) {
 	}
 	c.health.Errors++
 	c.health.LastError = err.Error()
-	if c.failed == nil || c.mono-c.failedAt >= quietTime {
-		c.failedAt, c.failed = c.mono, make(map[string]bool)
-	}
-	if !c.failed[c.health.LastError] && len(c.failed) < maxSaid {
-		c.failed[c.health.LastError] = true
-		c.opts.Log.Print(c.health.LastError)
-	}
+	c.failures.Printf(c.health.LastError, "%s", c.health.LastError)
 }

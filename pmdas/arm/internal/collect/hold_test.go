@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"strings"
 	"testing"
@@ -78,9 +79,27 @@ func TestFailuresInTheLog(t *testing.T) {
 	if b.String() != "one\nanother\n" {
 		t.Errorf("the log has %q", b.String())
 	}
-	w.c.mono += quietTime
+	w.c.mono += int64(time.Minute)
 	w.c.fail(errors.New("one"))
-	if b.String() != "one\nanother\none\n" || w.c.health.Errors != 61 || w.c.health.LastError != "one" {
+	if b.String() != "one\nanother\n29 lines of this kind were left out\none\n" || w.c.health.Errors != 61 || w.c.health.LastError != "one" {
+		t.Errorf("%+v; the log has %q", w.c.health, b.String())
+	}
+}
+
+// TestRefusalsInTheLog: a user who makes files that are refused leaves others their lines.
+func TestRefusalsInTheLog(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	var b strings.Builder
+	w.c.opts.Log = log.New(&b, "", 0)
+	for i := range 1000 {
+		w.c.refuse(fmt.Sprint("nobody's ", i), 65534, errors.New("bad"))
+	}
+	w.c.refuse("root's", 0, errors.New("bad"))
+	if n := strings.Count(b.String(), "refused: nobody's"); n != 10 {
+		t.Errorf("%d lines of one user, want 10", n)
+	}
+	if !strings.Contains(b.String(), "refused: root's: bad\n") || w.c.health.RefusedEver != 1001 {
 		t.Errorf("%+v; the log has %q", w.c.health, b.String())
 	}
 }

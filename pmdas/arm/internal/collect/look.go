@@ -2,7 +2,6 @@ package collect
 
 import (
 	"errors"
-	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/internal/shm"
@@ -79,7 +78,7 @@ func (c *Collector) lookAt(p *proc) {
 		return
 	}
 	if err != nil {
-		c.refuse(p.file, err)
+		c.refuse(p.file, p.u.uid, err)
 	}
 	if last || err != nil {
 		p.stage = stageLast
@@ -105,30 +104,20 @@ func isHostile(err error) bool {
 	return errors.Is(err, reader.ErrFormat) || errors.Is(err, reader.ErrBack) || errors.Is(err, shm.ErrFault) || errors.Is(err, shm.ErrLarge)
 }
 
-// refuse notes that a file is not read, or no longer.
-func (c *Collector) refuse(file string, err error) {
+// refuse notes that a file is not read, or no longer. A user who makes files that are
+// refused fills no log.
+func (c *Collector) refuse(file string, owner uint32, err error) {
 	c.health.RefusedEver++
 	c.health.LastRefused = file + ": " + err.Error()
-	// A user who makes files that are refused is not to fill the log.
-	if c.mono-c.quiet >= quietTime {
-		c.quiet, c.said = c.mono, 0
-	}
-	if c.said++; c.said <= maxSaid {
-		c.opts.Log.Printf("refused: %s", c.health.LastRefused)
-	}
+	c.refusals.Printf(owner, "refused: %s", c.health.LastRefused)
 }
-
-const (
-	quietTime = 60 * int64(time.Second)
-	maxSaid   = 10 // files that the log tells of in that time
-)
 
 // lookAtNames reads what a user's programs have named.
 func (c *Collector) lookAtNames(u *account) {
 	for _, n := range u.names {
 		if err := c.update(n); err != nil && !n.bad {
 			n.bad = true
-			c.refuse(n.file, err)
+			c.refuse(n.file, u.uid, err)
 		}
 		for i, a := range n.apps {
 			if a == nil || a.used {

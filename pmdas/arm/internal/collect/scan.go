@@ -195,7 +195,7 @@ func (c *Collector) take(f *entry) {
 		return
 	}
 	if !known || was.inode != f.inode {
-		c.refuse(f.name, err)
+		c.refuse(f.name, f.owner, err)
 	}
 	c.refused[f.name] = refusal{f.inode, c.mono}
 }
