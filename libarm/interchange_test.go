@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	defs    = "-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Werror -Iinclude -Isrc "
+	defs    = "-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Werror -Iinclude -Isrc -I../libbase/src "
 	trace   = " from 0 to 0 <00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01>"
 	counted = "init + getid + start + update 0 stop 0 again - end 0" + trace
 	nothing = "init 0 getid 0 start 0 update 0 stop 0 again 0 end 0"
@@ -239,6 +239,11 @@ func rules(t *testing.T, p place) {
 	}
 }
 
+// base returns sources that the library shares with libSpmi.
+func base(names ...string) string {
+	return "../libbase/src/" + strings.Join(names, ".c ../libbase/src/") + ".c"
+}
+
 // TestLowerSanitized runs the rules and the misuse with the library's sources compiled into
 // the programs, under the sanitizers.
 func TestLowerSanitized(t *testing.T) {
@@ -253,11 +258,11 @@ func TestLowerSanitized(t *testing.T) {
 			p := place{t.TempDir(), "gcc", c.flags}
 			env := []string{"TSAN_OPTIONS=halt_on_error=1:die_after_fork=0", "ASAN_OPTIONS=detect_leaks=0"}
 			run(t, nil, "sh", "-c", fmt.Sprintf("gcc %s -shared -fPIC -o %s/scripted.so interchange/scripted.c", defs, p.dir))
-			p.compile(t, "rules", "interchange/rules.c src/*.c", "-rdynamic")
+			p.compile(t, "rules", "interchange/rules.c src/*.c "+base("file", "held", "process", "text"), "-rdynamic")
 			for _, name := range c.rules {
 				run(t, env, p.path("rules"), p.path("scripted.so"), name)
 			}
-			p.compile(t, "misuse", "interchange/misuse.c log/*.c src/correlator.c src/data.c src/file.c src/held.c src/key.c src/traceparent.c", "")
+			p.compile(t, "misuse", "interchange/misuse.c log/*.c src/correlator.c src/data.c src/key.c src/traceparent.c "+base("held", "text"), "")
 			run(t, append(env, "ARM_LOGFILE="+p.path("log")), "sh", "-c", "cd "+p.dir+" && exec ./misuse")
 		})
 	}

@@ -91,7 +91,7 @@ static bool attach(struct process *p, bool create)
 	/* A parent's descriptors; its mappings stay, as a thread may be in the middle of a call. */
 	let_go(&rt_names_file.fd);
 	let_go(&rt_proc_file.fd);
-	if (open_files(file_dir(), create))
+	if (open_files(file_dir("RTIME_ARM_DIR", "/run/rtime/arm"), create))
 		return false;
 	p->base = rt_proc_file.base;
 	p->limit = rt_proc_file.limit;

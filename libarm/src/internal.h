@@ -11,25 +11,17 @@
 #ifndef RT_INTERNAL_H
 #define RT_INTERNAL_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include <arm.h>
 
+#include "base.h"
 #include "layout.h"
 
 #define NONE UINT32_MAX
-
-/* held.c: a descriptor, and how to know it again: a program may close it behind our back. */
-struct held {
-	int fd;
-	dev_t dev;
-	ino_t ino;
-};
-int hold(struct held *h, int fd);
-bool holds(const struct held *h);
-void let_go(struct held *h);
 
 /* A thread's clock: the time was ns when the processor's counter stood at tsc. */
 struct clock {
@@ -108,6 +100,8 @@ extern struct local rt_nobody;
 /* Neither NULL nor a process: in a child that has no process yet nothing is the thread's own. */
 #define NOT_OWN ((struct process *)&rt_nobody)
 
+enum { FILE_MODE = 0640 }; /* the agent reads, by its group */
+
 /* attach.c */
 enum invoke { INVOKE_UNKNOWN, INVOKE_ON, INVOKE_OFF };
 extern int32_t rt_inits[APP_MAX];
@@ -122,6 +116,12 @@ void process_begun(struct process *p);
 /* No handler runs between these two that could fork; those of faults do. */
 void signals_off(sigset_t *before);
 void signals_back(const sigset_t *before);
+
+/* A directory to open files in, or -1. */
+static inline int open_dir(const char *path)
+{
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
 
 /* names.c: the user's file of names. */
 struct names_file {
@@ -153,25 +153,7 @@ struct seg_app *app_of(struct process *p, int id);
 
 /* key.c */
 bool make_key(struct key *k, const char *name);
-size_t bounded_len(const char *s, size_t max);
 void login_name(char *to, size_t size);
-
-/* file.c: files of the directory. */
-struct new_file {
-	int dir;
-	int fd;
-	char name[96];
-};
-int file_create(struct new_file *f, const char *dir);
-int file_publish(struct new_file *f, const char *name, bool replace);
-void file_abandon(struct new_file *f);
-int file_allocate(int fd, uint64_t off, uint64_t len);
-int file_zero(int fd, uint64_t off, uint64_t len);
-bool file_beyond_limit(uint64_t end);
-int file_lock(int fd);
-const char *file_dir(void);
-char *put_number(char *to, uint64_t n, unsigned int base, int digits);
-uint64_t random_u64(void);
 
 /* procfile.c: the process's own file. */
 struct proc_file {

@@ -6,14 +6,6 @@
 
 #include "internal.h"
 
-/* Length of s, or max if there is no NUL within max bytes. */
-size_t bounded_len(const char *s, size_t max)
-{
-	const char *end = memchr(s, 0, max);
-
-	return end ? (size_t)(end - s) : max;
-}
-
 /* Removes blanks and keeps 31 bytes. False: too long, or nothing left. */
 bool make_key(struct key *k, const char *name)
 {

@@ -117,24 +117,26 @@ static int fill(int fd)
 static int make(const char *dir, const char *name)
 {
 	struct new_file f;
-	int err = file_create(&f, dir);
+	int at = open_dir(dir), err;
 
-	if (err)
-		return err;
-	err = fill(f.fd);
+	if (at < 0)
+		return errno;
+	err = file_create(&f, at, FILE_MODE);
+	if (!err)
+		err = fill(f.fd);
 	if (!err)
 		err = file_publish(&f, name, false);
-	if (err) {
+	if (err)
 		file_abandon(&f);
-		return err == EEXIST ? 0 : err;
-	}
-	close(f.fd);
-	return 0;
+	else
+		close(f.fd);
+	close(at);
+	return err == EEXIST ? 0 : err;
 }
 
 static int open_own(const char *dir, const char *name, int *fd)
 {
-	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+	int at = open_dir(dir), err;
 	struct stat st;
 
 	if (at < 0)
@@ -201,7 +203,7 @@ void names_close(struct names_file *f)
 /* Reports whether the file still has the name by which processes find it. */
 bool names_named(const struct names_file *f, const char *dir)
 {
-	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int at = open_dir(dir);
 	struct stat st;
 	char name[32];
 	bool is;

@@ -20,34 +20,6 @@ enum { MIB = 1 << 20, FIRST = 64 << 10 };
 
 struct proc_file rt_proc_file;
 
-static uint64_t pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
-}
-
-/* Field 22 of /proc/self/stat, in clock ticks since the system's start. 0: unknown. */
-static uint64_t start_time(void)
-{
-	char text[1024], *p;
-	uint64_t start = 0;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), field;
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	p = strrchr(text, ')'); /* ends the second, in which anything may stand */
-	for (field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	for (; p && p[1] >= '0' && p[1] <= '9'; p++)
-		start = start * 10 + (uint64_t)(p[1] - '0');
-	return start;
-}
-
 static void put_program(char *to, size_t size)
 {
 	char path[512], *base;
@@ -72,8 +44,8 @@ static void fill(struct seg_proc *h, uint64_t nonce, uint32_t first_chunk)
 	h->chunk_len = sizeof(struct seg_chunk);
 	h->cell_len = sizeof(struct seg_cell);
 	h->pid = (uint32_t)getpid();
-	h->pidns = pid_namespace();
-	h->start = start_time();
+	h->pidns = process_namespace();
+	h->start = process_start();
 	h->uid = geteuid();
 	h->language = SEG_LANGUAGE_C;
 	h->nonce = nonce;
@@ -115,10 +87,8 @@ static int map(struct proc_file *f)
 
 static int fill_file(struct proc_file *f, struct new_file *n, uint64_t nonce, uint32_t first_chunk)
 {
-	int err = file_allocate(n->fd, 0, FIRST);
+	int err = file_room(n->fd, 0, FIRST);
 
-	if (err == EOPNOTSUPP || err == ENOSYS)
-		err = file_zero(n->fd, 0, FIRST);
 	if (!err) {
 		err = hold(&f->fd, n->fd);
 		n->fd = err ? -1 : f->fd.fd;
@@ -135,33 +105,36 @@ static int fill_file(struct proc_file *f, struct new_file *n, uint64_t nonce, ui
 int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk)
 {
 	struct new_file n;
-	int err;
+	int at, err;
 
 	if (strlen(dir) >= sizeof(f->dir))
 		return ENAMETOOLONG;
-	if ((err = file_create(&n, dir)))
-		return err;
-	err = fill_file(f, &n, nonce, first_chunk);
+	if ((at = open_dir(dir)) < 0)
+		return errno;
+	err = file_create(&n, at, FILE_MODE);
+	if (!err)
+		err = fill_file(f, &n, nonce, first_chunk);
 	if (!err) {
 		strcpy(f->dir, dir);
 		strcpy(f->name, n.name + strlen(".new-"));
 		strcat(f->name, ".arm");
 		err = file_publish(&n, f->name, true);
 	}
-	if (!err)
-		return 0;
-	if (f->base)
-		munmap(f->base, (size_t)f->limit);
-	f->base = NULL;
-	f->fd.fd = -1;
-	file_abandon(&n);
+	if (err) {
+		if (f->base)
+			munmap(f->base, (size_t)f->limit);
+		f->base = NULL;
+		f->fd.fd = -1;
+		file_abandon(&n);
+	}
+	close(at);
 	return err;
 }
 
 /* Takes the file back, before anything was counted in it. */
 void proc_remove(struct proc_file *f)
 {
-	int dir = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = open_dir(f->dir);
 
 	if (dir >= 0) {
 		unlinkat(dir, f->name, 0);
@@ -181,7 +154,7 @@ int proc_reopen(struct proc_file *f)
 
 	if (holds(&f->fd))
 		return 0;
-	dir = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open_dir(f->dir);
 	if (dir < 0)
 		return errno;
 	fd = openat(dir, f->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -23,9 +23,7 @@ static int grow(struct process *p, uint64_t from, uint64_t to)
 	int err = p == load_acquire(&rt_process) ? proc_reopen(&rt_proc_file) : ENOMEM;
 
 	if (!err)
-		err = to > p->limit ? ENOMEM : file_allocate(rt_proc_file.fd.fd, from, to - from);
-	if (err == EOPNOTSUPP || err == ENOSYS)
-		err = file_zero(rt_proc_file.fd.fd, from, to - from);
+		err = to > p->limit ? ENOMEM : file_room(rt_proc_file.fd.fd, from, to - from);
 	while (!err && from < to && !cas(&p->header->backed, &from, to))
 		;
 	return err;

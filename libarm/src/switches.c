@@ -21,7 +21,7 @@ static int open_agents(const char *dir, uint32_t uid, uint64_t nonce)
 {
 	struct stat owner, st;
 	char name[64], *p;
-	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int at = open_dir(dir), fd;
 
 	if (at < 0)
 		return -1;
