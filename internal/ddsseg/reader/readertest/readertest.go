@@ -325,3 +325,8 @@ func (s *Segment) ContextOff(i int) uint64 {
 func (s *Segment) StatOff(i int) uint64 {
 	return s.get64(layout.HdrStatsOff) + uint64(i)*layout.StatLen
 }
+
+// ASN gives the context that Add puts into a slot an ASN.1 number.
+func ASN(s *Segment, number uint32) func(off uint64) {
+	return func(off uint64) { s.Put32(off+layout.CtxASN, number) }
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"maps"
@@ -82,6 +83,25 @@ func (l *lab) end() {
 			l.t.Fatal(err)
 		}
 	}
+}
+
+// patient does again what the agent answers with "try again", as clients do: on a busy
+// machine new numbers may have to wait for the disk.
+func patient(f func() error) {
+	for end := time.Now().Add(time.Minute); errors.Is(f(), pcp.ErrAgain) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Values returns a metric's values, and Desc its description, once the agent has them.
+func (l *lab) Values(metric string) (values map[string]pcp.Value, err error) {
+	patient(func() error { values, err = l.Conn.Values(metric); return err })
+	return values, err
+}
+
+func (l *lab) Desc(metric string) (d pcp.Desc, err error) {
+	patient(func() error { d, err = l.Conn.Desc(metric); return err })
+	return d, err
 }
 
 type logWriter struct{ l *lab }

@@ -67,9 +67,17 @@ func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 // metricLabels are those of a metric. Who supplies it is a label of the metric where it
 // has one value, and of the instances otherwise.
 func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
-	own := pcp.Labels{{Name: "path", Value: naming.Line(path)}, {Name: "vendor", Value: naming.Line(vendor(g.path))}}
+	valueType := "SiQuantity"
+	if s.Counter {
+		valueType = "SiCounter"
+	}
+	own := pcp.Labels{{Name: "path", Value: naming.Line(path)}, {Name: "vendor", Value: naming.Line(vendor(g.path))},
+		{Name: "asn", Value: s.ASN}, {Name: "min", Value: s.Min}, {Name: "max", Value: s.Max},
+		{Name: "type", Value: dataTypes[s.DataType]}, {Name: "valuetype", Value: valueType}}
 	given := s.Labels
-	if l.c.From < 0 {
+	if l.c.From >= 0 {
+		own = append(own, pcp.Label{Name: "kind", Value: naming.Line(l.src.kinds[l.c.From].name)})
+	} else {
 		own = append(own, who(l)...)
 		if given == "" {
 			given = l.c.Labels
@@ -78,6 +86,10 @@ func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
 	return withGiven(own, given)
 }
 
+// dataTypes are the SPMI's words for the types that statistics are presented in.
+var dataTypes = [layout.DataTypes]string{"SiULong", "SiLong", "SiUInt", "SiInt", "SiUShort", "SiShort", "SiChar", "SiAddr",
+	"SiTimeval", "SiFloat", "SiDouble", "SiPtr", "SiUnsign"}
+
 func who(l *live) pcp.Labels {
 	return pcp.Labels{{Name: "supplier", Value: l.src.name}, {Name: "user", Value: l.src.user.Name}}
 }
@@ -85,6 +97,9 @@ func who(l *live) pcp.Labels {
 // labels are those of the instance that a volatile context is.
 func (l *live) labels() pcp.Labels {
 	own := append(who(l), pcp.Label{Name: "path", Value: naming.Line(l.c.Path)})
+	if l.c.ASN != 0 {
+		own = append(own, pcp.Label{Name: "asn", Value: l.c.ASN})
+	}
 	if d := naming.Line(l.c.Descr); d != "" {
 		own = append(own, pcp.Label{Name: "description", Value: d, Optional: true})
 	}
@@ -120,7 +135,8 @@ func withGiven(own pcp.Labels, given string) pcp.Labels {
 }
 
 var reserved = map[string]bool{"agent": true, "path": true, "vendor": true, "supplier": true, "user": true,
-	"description": true, "hostname": true, "domainname": true, "machineid": true, "userid": true, "groupid": true, "indom_name": true}
+	"description": true, "asn": true, "min": true, "max": true, "type": true, "valuetype": true, "kind": true,
+	"hostname": true, "domainname": true, "machineid": true, "userid": true, "groupid": true, "indom_name": true}
 
 // vendor is the second element of a path.
 func vendor(path string) string {

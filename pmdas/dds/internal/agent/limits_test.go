@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 		"statistics": {func(a *Agent) { a.conf.Statistics = 3 }, "a.s0 a.s1 a.s0[x]"},
 		"metrics":    {func(a *Agent) { a.conf.Metrics = 2 }, "a.s0 a.s1"},
 		"bytes":      {func(a *Agent) { a.conf.Bytes = readertest.DefaultSize * 3 / 2 }, "a.s0 a.s1 a.s0[x] a.s0[y]"},
-		"names":      {func(a *Agent) { a.conf.Names = 5 }, "a.s0 a.s1 a.s0[x]"},
+		"names":      {func(a *Agent) { a.conf.Names = 8 }, "a.s0 a.s1 a.s0[x]"},
 		"newmetrics": {func(a *Agent) { a.conf.NewMetrics = 2 }, "a.s0 a.s1"},
 		"domains":    {func(a *Agent) { a.conf.Domains = 0 }, "a.s0 a.s1 b.s0 b.s1"},
 		"none":       {func(a *Agent) {}, "a.s0 a.s1 a.s0[x] a.s0[y] b.s0 b.s1"},

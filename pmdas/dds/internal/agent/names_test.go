@@ -137,13 +137,16 @@ func TestNames(t *testing.T) {
 func TestLabels(t *testing.T) {
 	l := newLab(t)
 	s := readertest.New(t, "a supplier", 0, readertest.Context{Path: "DDS/acme/x", Labels: `{"role":"db","user":"root2","bad name":1,"n":3}`,
-		Stats: []readertest.Stat{stat("a", 0), stat("b", 1, func(s *readertest.Stat) { s.Labels = `{"role":"cache"}` }),
+		Stats: []readertest.Stat{stat("a", 0), stat("b", 1, quantity, func(s *readertest.Stat) {
+			s.Labels, s.Min, s.Max = `{"role":"cache","asn":7,"kind":"x","type":"y"}`, -1000, 100000
+		}),
 			stat("c", 2, func(s *readertest.Stat) { s.Labels, s.Help = "[", "at\x01length" })}})
 	s.Publish(l.dir, -1)
 	for m, want := range map[string]string{
-		"a": "n=3 path=DDS/acme/x/a role=db supplier=a_supplier user=root vendor=acme",
-		"b": "path=DDS/acme/x/b role=cache supplier=a_supplier user=root vendor=acme",
-		"c": "path=DDS/acme/x/c supplier=a_supplier user=root vendor=acme",
+		"a": "asn=1 max=100 min=0 n=3 path=DDS/acme/x/a role=db supplier=a_supplier type=SiLong user=root valuetype=SiCounter vendor=acme",
+		"b": "asn=2 max=100000 min=-1000 path=DDS/acme/x/b role=cache supplier=a_supplier type=SiLong " +
+			"user=root valuetype=SiQuantity vendor=acme",
+		"c": "asn=3 max=100 min=0 path=DDS/acme/x/c supplier=a_supplier type=SiLong user=root valuetype=SiCounter vendor=acme",
 	} {
 		d, err := l.Desc("dds.acme.x." + m)
 		if err != nil {

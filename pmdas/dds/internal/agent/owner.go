@@ -87,10 +87,17 @@ func (s *source) note() {
 	list := s.sup.Contexts()
 	for i := range list {
 		c := &list[i]
-		if c.Template || s.noted[i] || s.tree.may(s.user, c.Path) != nil {
+		if s.noted[i] || s.tree.may(s.user, c.Path) != nil {
 			continue
 		}
 		s.noted[i] = true
+		if c.Template {
+			s.tree.contexts.template(c, 1)
+			continue
+		}
+		if err := s.tree.contexts.add(s, c); err != nil {
+			s.fault(c.Path, err)
+		}
 		s.tree.own(s, c.Path)
 		if s.tree.names.Fixed(c.Path, len(c.Stats) > 0, 1) {
 			s.tree.reshape(c.Path)
@@ -107,6 +114,11 @@ func (s *source) unnote(gone func(path string) bool) {
 			continue
 		}
 		delete(s.noted, i)
+		if c.Template {
+			s.tree.contexts.template(c, -1)
+			continue
+		}
+		s.tree.contexts.drop(s, c)
 		s.tree.disown(s, c.Path)
 		if s.tree.names.Fixed(c.Path, len(c.Stats) > 0, -1) {
 			s.tree.reshape(c.Path)

@@ -127,7 +127,12 @@ func (o *roster) expire(now time.Time) {
 	}
 }
 
-const clusterSupplier, clusterAgent = 0, 1
+const (
+	clusterSupplier = iota
+	clusterAgent
+	clusterContext
+	clusterControl
+)
 
 // metrics are those of the suppliers.
 func (o *roster) metrics() []pmda.Metric {

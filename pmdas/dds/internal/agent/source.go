@@ -20,7 +20,7 @@ type source struct {
 	row    *row
 	fixed  []*live
 	next   int          // fixed context to be exported next
-	noted  map[int]bool // fixed contexts that it may have, by index
+	noted  map[int]bool // fixed contexts and templates that it may have, by index
 	slots  map[uint32]*live
 	kinds  []kind // of the templates, by index
 	forms  map[formKey]*form
@@ -64,6 +64,7 @@ func (s *source) Load(n int) bool {
 
 // Unload gives up about n more of the contexts. The paths of all are free at once.
 func (s *source) Unload(n int) bool {
+	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.unnote(func(string) bool { return true })
 	s.tree.left, s.next = true, 0
 	for slot := range s.slots {
@@ -116,6 +117,7 @@ func (s *source) Stale(reason string) {
 // Back is told that it is new again.
 func (s *source) Back() {
 	s.row.state, s.row.reason = supply.Ready, ""
+	s.tree.sources = append(s.tree.sources, s)
 	s.note()
 	s.tree.precede(s)
 	s.tree.complain(s.user.UID, "supplier %s: is back", s.row.title)
@@ -124,7 +126,6 @@ func (s *source) Back() {
 // Left is told that the supplier is gone.
 func (s *source) Left(state supply.State, why error) {
 	s.tree.demand.forget(s.sup)
-	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.row.leave(state, why, s.tree.now())
 	if state != supply.Ended {
 		s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.why())

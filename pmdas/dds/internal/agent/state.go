@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -47,24 +46,38 @@ func (a *Agent) numbers() []kit.Number {
 
 // metrics are the agent's own.
 func (a *Agent) metrics() []pmda.Metric {
-	return append(a.roster.metrics(), kit.NumberMetrics("rtime.dds.agent.", clusterAgent, a.Numbers)...)
+	rows := append(a.roster.metrics(), a.tree.contexts.metrics()...)
+	return append(rows, kit.NumberMetrics("rtime.dds.agent.", clusterAgent, a.Numbers)...)
 }
 
-// printTree prints contexts and statistics with their descriptions.
+// printTree prints the tree of contexts, as the SPMI's peekers do, and which metrics the
+// statistics are.
 func (a *Agent) printTree(w io.Writer) {
-	for _, path := range slices.Sorted(maps.Keys(a.tree.paths)) {
-		l := a.tree.paths[path]
-		fmt.Fprintf(w, "%-40s  %s (%s)\n", naming.Line(path)+"/", naming.Line(l.c.Descr), l.src.row.title)
-		for i, s := range l.form.stats {
-			if s == nil {
-				continue
-			}
-			metric := l.group.columns[i].metric.Name
-			if l.inst != "" {
-				metric += fmt.Sprintf("[%q]", l.inst)
-			}
-			indent := strings.Repeat(" ", 4)
-			fmt.Fprintf(w, "%s%-36s  %s\n", indent, s.Name, metric)
+	for _, path := range slices.Sorted(maps.Keys(a.tree.contexts.nodes)) {
+		n := a.tree.contexts.nodes[path]
+		fmt.Fprintf(w, "%-40s  %s", naming.Line(path)+"/", n.descr())
+		if asn := n.asn(); asn != 0 {
+			fmt.Fprintf(w, " (ASN.1 %d)", asn)
 		}
+		if s := n.supplier(); s != "" {
+			fmt.Fprintf(w, " (%s)", s)
+		}
+		fmt.Fprintln(w)
+		if l := a.tree.paths[path]; l != nil {
+			l.printStats(w)
+		}
+	}
+}
+
+func (l *live) printStats(w io.Writer) {
+	for i, s := range l.form.stats {
+		if s == nil {
+			continue
+		}
+		metric := l.group.columns[i].metric.Name
+		if l.inst != "" {
+			metric += fmt.Sprintf("[%q]", l.inst)
+		}
+		fmt.Fprintf(w, "    %-36s  %s: %s\n", s.Name, metric, naming.Line(s.Descr))
 	}
 }

@@ -12,14 +12,14 @@ import (
 )
 
 func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, complain func(uint32, string, ...any)) *tree {
-	return &tree{users: users, conf: users.Conf, roster: r, demand: d, now: now, complain: complain,
+	return &tree{users: users, conf: users.Conf, contexts: newContexts(users), roster: r, demand: d, now: now, complain: complain,
 		groups: make(map[string]*group), paths: make(map[string]*live), waiting: make(map[string][]*live),
 		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int), owners: make(map[string][]*source)}
 }
 
 // open lets the tree export.
 func (t *tree) open(s *pmda.Server, n *naming.Names, k *naming.Keeper) {
-	t.server, t.names, t.keeper = s, n, k
+	t.server, t.names, t.keeper, t.contexts.names = s, n, k, n
 }
 
 // add exports a context, or has it wait for its path to become free.
@@ -68,6 +68,11 @@ func (t *tree) tryAdd(l *live) error {
 	s.user.Values += len(c.Stats)
 	s.values += l.form.n
 	s.count++
+	if c.From >= 0 {
+		if err := t.contexts.add(s, c); err != nil {
+			s.fault(c.Path, err)
+		}
+	}
 	return nil
 }
 
@@ -186,6 +191,9 @@ func (t *tree) drop(l *live) {
 	l.src.user.Values -= len(l.c.Stats)
 	l.src.values -= l.form.n
 	l.src.count--
+	if l.c.From >= 0 {
+		t.contexts.drop(l.src, l.c)
+	}
 	l.group.leave(l)
 	if t.waiting[path] != nil {
 		t.freed = append(t.freed, path)

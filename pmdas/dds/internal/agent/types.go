@@ -17,6 +17,7 @@ type tree struct {
 	users    *account.Users
 	conf     *conf.Config
 	roster   *roster
+	contexts *contexts
 	demand   *demand
 	now      func() time.Time
 	complain func(uid uint32, format string, args ...any)

@@ -186,6 +186,18 @@ type within struct {
 	prefix string
 }
 
+// InstanceID returns the number of an instance of one of the agent's own domains, which are
+// below FirstSerial.
+func (n *Names) InstanceID(serial int, name string) (int32, error) {
+	return n.instances.ID(strconv.Itoa(serial) + " " + name)
+}
+
+// HasInstance reports whether it has its number already.
+func (n *Names) HasInstance(serial int, name string) bool {
+	_, ok := n.instances.Lookup(strconv.Itoa(serial) + " " + name)
+	return ok
+}
+
 func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
 
 // Fixed counts the fixed contexts of suppliers that are there, which are what volatile ones
