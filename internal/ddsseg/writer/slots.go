@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"errors"
 	"os"
 	"sync/atomic"
 	"unsafe"
@@ -179,6 +178,3 @@ func (w *Writer) record(off uint64, s *Slot, template uint32, c ContextDecl) {
 func apart(off int) bool {
 	return off == layout.CtxASN || off == layout.SlotTemplate || off == layout.CtxDataLen
 }
-
-// IsNoRoom reports whether the error is want of room.
-func IsNoRoom(err error) bool { return errors.Is(err, ErrNoRoom) }

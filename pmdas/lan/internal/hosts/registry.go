@@ -192,16 +192,6 @@ func (r *Registry) remove(h *host) {
 	r.prober.Remove(h.ID)
 }
 
-// Find returns the host of that name.
-func (r *Registry) Find(name string) (Host, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.names[name]; e != nil && e.host != nil {
-		return e.host.Host, true
-	}
-	return Host{}, false
-}
-
 // Get returns the host of that id.
 func (r *Registry) Get(id uint32) (Host, bool) {
 	r.mu.Lock()

@@ -306,7 +306,7 @@ func TestAddRemove(t *testing.T) {
 		if l := r.Hosts(); len(l) != 2 || l[0].Name != "trist" || l[1].Name != "farvel" {
 			t.Errorf("%+v", l)
 		}
-		if h, ok := r.Find("trist"); !ok || h.ID != 3 || h.Origin != OnDemand {
+		if h, ok := r.Get(3); !ok || h.Name != "trist" || h.Origin != OnDemand {
 			t.Errorf("%+v", h)
 		}
 		r.add(t, 3, "trist", Configured)
@@ -316,7 +316,7 @@ func TestAddRemove(t *testing.T) {
 		if !r.Remove(3) || r.Remove(3) {
 			t.Error("remove")
 		}
-		if _, ok := r.Find("trist"); ok || r.probe.at(3) != "gone" {
+		if _, ok := r.Get(3); ok || r.probe.at(3) != "gone" {
 			t.Error("removed host found")
 		}
 		r.names.questions()

@@ -67,7 +67,6 @@ type Prober struct {
 	cycle     cycle
 	pace      pacer
 	flights   flights
-	held      bool          // by Pause
 	resumed   time.Duration // what was known before no longer holds
 	polled    time.Duration // when the engine was last polled
 	lateUntil time.Duration // replies to requests that timed out are looked for until then
@@ -200,26 +199,6 @@ func (p *Prober) Settings() Settings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settings
-}
-
-// Pause stops sending until Resume, whatever Wake says. Answers to what has been
-// sent are still accounted for.
-func (p *Prober) Pause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held = true
-	p.cycle.stop()
-}
-
-// Resume ends a Pause, and counts as a Wake.
-func (p *Prober) Resume() {
-	p.mu.Lock()
-	if p.held {
-		p.held = false
-		p.resume()
-	}
-	p.mu.Unlock()
-	p.Wake()
 }
 
 // Wake says that somebody has asked for a value: probing goes on, or resumes, for

@@ -142,7 +142,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		wg.Wait()
 		sleep(time.Second)
-		p.Pause()
+		pause(p)
 		sleep(time.Second)
 		if st := p.Stats(); st.InFlight != 0 {
 			t.Errorf("%d in flight at the end", st.InFlight)

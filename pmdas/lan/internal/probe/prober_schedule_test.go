@@ -268,9 +268,9 @@ func TestRateIsKeptUnderPressure(t *testing.T) {
 		t.Run(fmt.Sprint(maxRate), func(t *testing.T) {
 			bubble(t, Settings{Interval: time.Hour, MaxRate: maxRate}, func(t *testing.T, p *Prober, f *fakeEngine) {
 				for i := range uint32(20000) {
-					p.Pause()
+					pause(p)
 					p.Add(i%7, addr(i))
-					p.Resume()
+					p.Wake()
 					time.Sleep(50 * time.Microsecond)
 				}
 				sent := f.requests()
@@ -385,13 +385,20 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-func TestPauseAndResume(t *testing.T) {
+// pause stops probing, as when nobody has asked for long. Wake ends it.
+func pause(p *Prober) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle.Store(true)
+	p.cycle.stop()
+}
+
+func TestPauseAndWake(t *testing.T) {
 	bubble(t, Settings{Interval: time.Second, MaxRate: 2}, func(t *testing.T, p *Prober, f *fakeEngine) {
 		f.answer = after(400 * time.Millisecond)
 		addHosts(p, 1, 4)
 		sleep(1100 * time.Millisecond) // 0, 0.5, 1 s
-		p.Pause()
-		p.Wake()
+		pause(p)
 		sleep(time.Minute)
 		if n := len(f.requests()); n != 3 {
 			t.Errorf("%d requests, want 3", n)
@@ -400,9 +407,9 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("answer during the pause not counted: %+v", s)
 		}
 		for range 100 { // cannot be used to go faster
-			p.Resume()
+			p.Wake()
 			sleep(10 * time.Millisecond)
-			p.Pause()
+			pause(p)
 		}
 		checkRate(t, f.requests(), 2)
 	})
@@ -508,7 +515,7 @@ func TestLatestIsByOrderOfSending(t *testing.T) {
 		f.answer = script(nil, []delayed{reply(10 * time.Millisecond)})
 		p.Add(1, addr(1))
 		sleep(2 * time.Second)
-		p.Pause()
+		pause(p)
 		sleep(1500 * time.Millisecond)
 		if s := snap(t, p, 1); s.Timeouts != 1 || !s.Up || s.RTT != 10*time.Millisecond {
 			t.Errorf("%+v", s)

@@ -43,7 +43,7 @@ func (p *Prober) pollDue(now time.Duration) bool {
 }
 
 // active says whether requests are being sent.
-func (p *Prober) active() bool { return p.cycle.n > 0 && !p.held && !p.idle.Load() }
+func (p *Prober) active() bool { return p.cycle.n > 0 && !p.idle.Load() }
 
 // poll fetches what has arrived, accounts for it, and then counts what has expired.
 // The time is taken before: what arrived up to then is not taken for lost, however

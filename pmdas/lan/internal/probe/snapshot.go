@@ -150,6 +150,6 @@ func (p *Prober) Stats() Stats {
 	defer p.mu.Unlock()
 	s := p.stats
 	s.Hosts, s.Probed = len(p.hosts), p.cycle.n
-	s.Paused = p.held || p.idle.Load()
+	s.Paused = p.idle.Load()
 	return s
 }
