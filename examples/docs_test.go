@@ -1,6 +1,9 @@
 package examples_test
 
 import (
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -39,6 +42,66 @@ func TestSnippetsAreExamples(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPackageComments: the Go in the comments of packages stands in an example too, of
+// this folder or of the package's own tests, so that it compiles.
+func TestPackageComments(t *testing.T) {
+	shown := 0
+	for _, dir := range []string{"pcp", "pdu", "pmns", "help", "pmda", "pmda/pmdatest"} {
+		dir = filepath.Join("..", dir)
+		code := plainGo(t, ".") + plainGo(t, dir)
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc == nil || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, b := range new(comment.Parser).Parse(f.Doc.Text()).Content {
+				c, ok := b.(*comment.Code)
+				if !ok || !looksLikeGo(c.Text) {
+					continue
+				}
+				shown++
+				if !strings.Contains(code, plain(c.Text)) {
+					t.Errorf("%s: not in any example:\n%s", file, c.Text)
+				}
+			}
+		}
+	}
+	if shown < 3 {
+		t.Errorf("only %d pieces of Go in the comments of packages", shown)
+	}
+}
+
+// looksLikeGo tells Go from commands, tables and the text of other files.
+func looksLikeGo(text string) bool {
+	return strings.Contains(text, ":=") || strings.Contains(text, "func ") || strings.Contains(text, "var ")
+}
+
+// plainGo is all Go code at and below a folder without its comments on packages; of folders
+// other than this one only what the tests have, which is what compiles.
+func plainGo(t *testing.T, dir string) string {
+	t.Helper()
+	var code strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || dir != "." && !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		code.WriteString(plain(string(text)))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.String()
 }
 
 // plain takes the indentation and the alignment of gofmt away.

@@ -4,18 +4,18 @@
 //
 // An agent is declared as a table and handed to Main:
 //
-//	func main() {
-//		start := time.Now()
-//		os.Exit(pmda.Main(&pmda.Agent{
-//			Name:   "hello",
-//			Domain: 400,
-//			Metrics: []pmda.Metric{{
-//				Name: "hello.uptime", Item: 0, Sem: pcp.SemInstant, Units: pcp.Seconds,
-//				Get:     pmda.Value(func() (float64, error) { return time.Since(start).Seconds(), nil }),
-//				OneLine: "time since the agent was started",
-//			}},
-//		}))
+//	var start = time.Now()
+//
+//	var agent = &pmda.Agent{
+//		Name: "uptime", Domain: 501,
+//		Metrics: []pmda.Metric{{
+//			Name: "uptime.seconds", Sem: pcp.SemInstant, Units: pcp.Seconds,
+//			Get:     pmda.Value(func() (float64, error) { return time.Since(start).Seconds(), nil }),
+//			OneLine: "time since the agent was started",
+//		}},
 //	}
+//
+//	func main() { os.Exit(pmda.Main(agent)) }
 //
 // Metrics that come in instances are declared over an InDom. Names that come and go
 // while the agent runs live in dynamic subtrees: Server.Add and Server.Remove.

@@ -3,7 +3,10 @@
 //
 //	var t pmns.Tree
 //	err := t.Add("rtime.lan.resptime", pcp.MakePMID(400, 0, 1))
-//	...
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	w := os.Stdout
 //	err = pmns.Write(w, &t, pmns.WriteOptions{Top: "rtime.lan", Symbol: "RTLAN", Domain: 400})
 package pmns
 

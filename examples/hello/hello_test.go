@@ -21,7 +21,10 @@ func TestHello(t *testing.T) {
 	} else if s, _ := v.Float64(); !(s > 0) {
 		t.Errorf("hello.uptime is %v", v)
 	}
+}
 
+func TestHelloStores(t *testing.T) {
+	c := pmdatest.Start(t, hello())
 	c.Client(0, 1000, 1000, 4711)
 	if err := c.Store("hello.mood", "anna", pcp.Num[int32](7)); err != nil {
 		t.Fatalf("storing anna's mood: %v", err)

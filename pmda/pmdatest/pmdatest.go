@@ -4,8 +4,11 @@
 //
 //	func TestHello(t *testing.T) {
 //		c := pmdatest.Start(t, hello())
-//		v := c.Value("hello.uptime", "")
-//		...
+//		if v, err := c.Value("hello.uptime", ""); err != nil {
+//			t.Errorf("hello.uptime: %v", err)
+//		} else if s, _ := v.Float64(); !(s > 0) {
+//			t.Errorf("hello.uptime is %v", v)
+//		}
 //	}
 //
 // All methods end the test with t.Fatal where the agent breaks the protocol; errors
