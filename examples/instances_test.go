@@ -69,21 +69,17 @@ func weather(idle time.Duration) *pmda.Agent {
 		Metrics: []pmda.Metric{{
 			Name: "weather.limit", Sem: pcp.SemDiscrete, Labels: pcp.Labels{{Name: "kind", Value: "setting"}},
 			Get: pmda.Per(cities, func(c *city) (int32, bool) { return c.limit, true }),
-			Store: func(s *pmda.Store) error {
+			Store: pmda.StoreAs(func(s *pmda.Store, limit int32) error {
 				if !mayStore(s.Client) {
-					return fmt.Errorf("%w: uid %d may not set limits", pcp.ErrPermission, s.Client.UID)
+					return fmt.Errorf("%w: only the owner may set limits", pcp.ErrPermission)
 				}
-				n, err := s.Value.Int64()
-				if err != nil {
-					return err
-				}
-				if n < 0 {
-					return fmt.Errorf("%w: limit %d is below 0", pcp.ErrBadStore, n)
+				if limit < 0 {
+					return fmt.Errorf("%w: limit %d is below 0", pcp.ErrBadStore, limit)
 				}
 				c, _ := cities.Get(s.Inst.Name)
-				c.limit = int32(n)
+				c.limit = limit
 				return nil
-			},
+			}),
 			OneLine: "limit for the city", Help: "Any number from 0.",
 		}},
 	}

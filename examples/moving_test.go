@@ -174,8 +174,12 @@ func (d *doors) agent() *pmda.Agent {
 func (d *doors) open(number uint32) {
 	at := time.Now()
 	d.server.Do(func() {
-		d.queue.Append(pcp.EventRecord{Time: at, Flags: pcp.EventPoint,
-			Params: []pcp.EventParam{{PMID: d.server.PMID(0, 1), Value: pcp.Num(number)}}})
+		record, err := d.server.Event(at, pcp.EventPoint, pmda.With("doors.number", number))
+		if err != nil { // no metric of that name, or a value that is not of its type
+			d.server.Logf("%v", err)
+			return
+		}
+		d.queue.Append(record)
 	})
 }
 
