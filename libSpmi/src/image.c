@@ -124,8 +124,8 @@ int image_write(struct supplier *s, const struct request *r)
 	uint32_t i;
 	int err;
 
-	if ((err = segment_extend(&s->segment, &s->place, end)) ||
-	    (err = segment_commit(&s->segment, &s->place, 0, end)))
+	err = segment_extend(&s->segment, &s->place, end);
+	if (err)
 		return err;
 	s->segment.header = (struct seg_header *)s->segment.base;
 	write_header(s, r);

@@ -101,7 +101,7 @@ int claims_taken(struct place *p, const char *path, bool *taken);
 
 /* segment.c: the file, its mapping and its growth. */
 struct region {
-	uint64_t at, committed, end;
+	uint64_t at, end;
 };
 
 struct segment {
@@ -119,7 +119,6 @@ int segment_create(struct segment *s, struct place *p);
 int segment_own(struct segment *s);
 int segment_to_file(struct segment *s, struct place *p);
 bool segment_is_own(void);
-int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t to);
 int segment_extend(struct segment *s, struct place *p, uint64_t end);
 void segment_guard(struct segment *s);
 int segment_publish(struct segment *s, struct place *p);

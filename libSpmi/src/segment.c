@@ -12,7 +12,7 @@
 #include "barrier.h"
 #include "internal.h"
 
-enum { MIB = 1 << 20, GRANULE = 16 << 10, DATA_REGION = 64 << 10 };
+enum { MIB = 1 << 20, DATA_REGION = 64 << 10 };
 
 /* The reserved range outlives the segment: a thread may still store through an old
  * pointer after SpmiExit, and must hit nothing that matters. */
@@ -136,8 +136,6 @@ static int make_whole_file(struct segment *s, struct place *p)
 		return err;
 	if (file_beyond_limit(s->end))
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
-	if (ftruncate(p->file.fd, (off_t)s->end))
-		return spmi_fail_errno("segment", errno);
 	err = file_room(p->file.fd, 0, s->end);
 	return err ? spmi_fail_errno("segment", err) : 0;
 }
@@ -159,38 +157,29 @@ int segment_to_file(struct segment *s, struct place *p)
 		mprotect(s->base + s->guard, (size_t)page_size(), PROT_NONE);
 	if (err)
 		return spmi_fail_errno("segment: mapping", err);
-	s->data.committed = s->data.end;
-	s->slots.committed = s->slots.end;
 	set_own(s, false);
 	return 0;
 }
 
-/* Makes the file end at end, without allocating what is new. */
+/*
+ * Makes the file end at end. It grows as it is allocated, so that it never has a hole, for
+ * which a reader would refuse it. The guard page becomes room like the rest.
+ */
 int segment_extend(struct segment *s, struct place *p, uint64_t end)
 {
+	uint64_t from = s->guard && s->end == s->guard + page_size() ? s->guard : s->end;
+	int err;
+
 	if (!s->own && !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
 	if (end > s->limit || file_beyond_limit(end))
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
-	if (!s->own && ftruncate(p->file.fd, (off_t)end))
-		return spmi_fail_errno("segment", errno);
+	if (!s->own && (err = file_room(p->file.fd, from, end - from)))
+		return spmi_fail_errno("segment", err);
 	set_end(s, end);
 	if (s->header)
 		store_u64(&s->header->size, end);
 	return 0;
-}
-
-/* Allocates a part of the file that nobody uses yet. */
-int segment_commit(struct segment *s, struct place *p, uint64_t from, uint64_t to)
-{
-	int err;
-
-	if (s->own)
-		return 0;
-	if (to > s->end || !holds(&p->file))
-		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
-	err = file_room(p->file.fd, from, to - from);
-	return err ? spmi_fail_errno("segment", err) : 0;
 }
 
 /* A page behind the end that nothing can be stored in. */
@@ -265,25 +254,9 @@ static int new_region(struct segment *s, struct place *p, struct region *r, uint
 
 	if (err)
 		return err;
-	r->at = r->committed = from;
+	r->at = from;
 	r->end = s->end;
 	return 0;
-}
-
-/* Allocates the file at least up to to, which lies in the region. */
-static int commit_region(struct segment *s, struct place *p, struct region *r, uint64_t to)
-{
-	int err;
-
-	if (to <= r->committed)
-		return 0;
-	to = round_up(to, page_size() > GRANULE ? page_size() : GRANULE);
-	if (to > r->end)
-		to = r->end;
-	err = segment_commit(s, p, r->committed, to);
-	if (!err)
-		r->committed = to;
-	return err;
 }
 
 /* Finds room for a data area, with a head before it. */
@@ -295,8 +268,6 @@ int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off
 	len = sizeof(struct area_head) + round_up(len ? len : 1, 8);
 	if (r->end - r->at < len)
 		err = new_region(s, p, r, len < DATA_REGION ? DATA_REGION : len);
-	if (!err)
-		err = commit_region(s, p, r, r->at + len);
 	if (err)
 		return err;
 	*off = r->at + sizeof(struct area_head);
@@ -321,8 +292,7 @@ struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n)
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot)
 {
 	uint32_t block = block_of(n);
-	uint64_t end;
-	int err = 0;
+	int err;
 
 	if (block >= SEG_BLOCKS)
 		return spmi_fail(SiCallocFailed, "segment: too many contexts");
@@ -334,6 +304,5 @@ int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot
 		s->blocks = block + 1;
 	}
 	*slot = segment_slot_at(s, n);
-	end = (uint64_t)((char *)(*slot + 1) - s->base);
-	return commit_region(s, p, &s->slots, end);
+	return 0;
 }
