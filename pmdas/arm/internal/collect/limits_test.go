@@ -21,7 +21,8 @@ func TestLimits(t *testing.T) {
 	}
 	w.start()
 	w.look()
-	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 2 || h.Files != 2 || h.Refused != 2 {
+	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 2 || h.Files != 2 || h.Refused != 2 ||
+		!strings.Contains(h.LastRefused, "the limit is maxuserprocesses") {
 		t.Errorf("%+v %+v", d, h)
 	}
 	procs[0].Die()
@@ -37,7 +38,7 @@ func TestLimits(t *testing.T) {
 	w.conf = conf
 	w.start()
 	w.look()
-	if h := w.c.Snapshot().Health; h.Files != 0 || !strings.Contains(h.LastRefused, "more than 1 bytes") {
+	if h := w.c.Snapshot().Health; h.Files != 0 || !strings.Contains(h.LastRefused, "the limit maxuserbytes in rtarm.conf is 1") {
 		t.Errorf("%+v", h)
 	}
 }
@@ -83,8 +84,9 @@ func TestDescriptors(t *testing.T) {
 		p.Die()
 	}
 	w.look()
-	if d := w.tran("Bank/Deposit"); d.Count != 2 || w.c.Snapshot().Health.Refused != 2 {
-		t.Errorf("%+v", d)
+	if d, h := w.tran("Bank/Deposit"), w.c.Snapshot().Health; d.Count != 2 || h.Refused != 2 ||
+		!strings.Contains(h.LastRefused, "ulimit -n") {
+		t.Errorf("%+v %+v", d, h)
 	}
 	w.pass(time.Duration(retry))
 	w.look()

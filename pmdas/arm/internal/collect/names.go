@@ -1,7 +1,7 @@
 package collect
 
 import (
-	"errors"
+	"fmt"
 	"os/user"
 	"strconv"
 
@@ -76,8 +76,6 @@ func (u *account) find(nonce uint64) *names {
 	return nil
 }
 
-var errMany = errors.New("one file too many")
-
 // openNames takes a file of names in.
 func (c *Collector) openNames(f *entry) error {
 	u := c.account(f.uid)
@@ -87,16 +85,16 @@ func (c *Collector) openNames(f *entry) error {
 		}
 	}
 	if len(u.names) >= maxNames {
-		return errMany
+		return fmt.Errorf("user %d has %d files of names, and no more are read; remove those that no program uses", u.uid, len(u.names))
 	}
 	r, err := reader.OpenNames(c.path(f.name), f.uid)
 	if err != nil {
 		return err
 	}
 	n := &names{r: r, u: u, file: f.name, inode: f.inode, idle: c.mono, aside: f.kind == fileAside}
-	if u.find(r.Nonce) != nil {
+	if same := u.find(r.Nonce); same != nil {
 		r.Close()
-		return errMany
+		return fmt.Errorf("it has the nonce of %s, so one of the two is a copy; remove it", same.file)
 	}
 	u.names = append(u.names, n)
 	return c.update(n)

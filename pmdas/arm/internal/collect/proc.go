@@ -85,14 +85,19 @@ func (c *Collector) admit(u *account, size int64) error {
 	for _, u := range c.order {
 		open += len(u.names)
 	}
-	if open >= c.most || c.procs >= c.conf.MaxFiles || len(u.procs) >= c.conf.MaxUserFiles {
-		return errMany
+	switch {
+	case open >= c.most:
+		return fmt.Errorf("the agent has %d files of programs open, as many as its limit of open files lets it; raise that (ulimit -n)", open)
+	case c.procs >= c.conf.MaxFiles:
+		return fmt.Errorf("%d files of processes are read; the limit is maxprocesses in rtarm.conf", c.procs)
+	case len(u.procs) >= c.conf.MaxUserFiles:
+		return fmt.Errorf("user %d has %d files of processes that are read; the limit is maxuserprocesses in rtarm.conf", u.uid, len(u.procs))
 	}
 	for _, p := range u.procs {
 		size += p.r.Bytes()
 	}
 	if size > c.conf.MaxUserBytes {
-		return fmt.Errorf("user %d has more than %d bytes", u.uid, c.conf.MaxUserBytes)
+		return fmt.Errorf("the files of user %d would have %d bytes with it; the limit maxuserbytes in rtarm.conf is %d", u.uid, size, c.conf.MaxUserBytes)
 	}
 	return nil
 }
