@@ -204,7 +204,7 @@ func (m *Map) block() int64 { return min(reserve(m.limit)+m.fresh, maxReserve) }
 func reserve(limit int64) int64 { return min(minReserve+limit>>18, max(limit/64, 1)) }
 
 const (
-	minReserve = 64
+	minReserve = 16
 	maxReserve = 1 << 20
 )
 

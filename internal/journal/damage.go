@@ -19,6 +19,7 @@ type Damage struct {
 	SetAside string // where it is kept as it was; empty where that failed
 	Reason   string // what was wrong first
 	Lost     int64  // bytes that cannot be trusted
+	Lines    int    // in so many lines
 	Nothing  bool   // there is nothing that can be
 }
 

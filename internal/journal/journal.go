@@ -90,7 +90,7 @@ func Open(path string, replay func(record []byte) error, o Options) (*Journal, *
 	}
 	var damage *Damage
 	if s.lost > 0 || s.reason != "" {
-		damage = &Damage{Path: path, Reason: s.reason, Lost: s.lost, Nothing: s.trusted == 0}
+		damage = &Damage{Path: path, Reason: s.reason, Lost: s.lost, Lines: s.lines, Nothing: s.trusted == 0}
 		damage.SetAside = j.setAside()
 	}
 	if old != nil {
@@ -257,6 +257,13 @@ func (j *Journal) Sync() error {
 	err := f.Sync()
 	j.step("fsync done")
 	return err
+}
+
+// Present reports whether the file is still in its place. If it is not, somebody has removed
+// it, or its directory, and Sync puts it back.
+func (j *Journal) Present() bool {
+	f := j.current()
+	return f != nil && sameFile(f, j.path)
 }
 
 func (j *Journal) current() *os.File {

@@ -67,12 +67,17 @@ type found struct {
 	end     int64  // of the last whole line
 	torn    int64  // bytes after it
 	lost    int64  // bytes in lines that cannot be trusted
+	lines   int    // so many lines
 	trusted int    // records
 	reason  string // what was wrong first
 }
 
 func (s *found) damage(n int64, reason string) {
-	if s.lost += n; s.reason == "" {
+	s.lost += n
+	if n > 0 {
+		s.lines++
+	}
+	if s.reason == "" {
 		s.reason = reason
 	}
 }

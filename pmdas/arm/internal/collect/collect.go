@@ -221,6 +221,7 @@ func (c *Collector) close() {
 		}
 	}
 	clear(c.users)
+	_ = c.past.close() // all of it is in the files
 	c.letGo()
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // past is the record of what processes had counted that have ended: a log for each user,
-// and one of which names have rows of their own. Entries are added in one write each.
-// A log that has grown is written anew as a single entry, and renamed.
+// and one of which names have rows of their own. The logs are journals. One that has grown
+// is written anew as a single entry.
 type past struct {
 	dir   string
 	rows  logFile
@@ -24,13 +24,13 @@ type past struct {
 
 type userLog struct {
 	logFile
-	least int64 // how long it was when it was written anew
+	damaged bool // it takes nothing until it is written anew, which has failed
 }
 
 const (
-	logSuffix  = ".log"
-	rowsLog    = "rows" + logSuffix
-	compactMin = 1 << 20 // bytes that a log may grow by, and as much as it had
+	logSuffix = ".past"
+	newSuffix = ".new" // of a log that is being written
+	rowsLog   = "rows" + logSuffix
 )
 
 // pastEntry is what one process had counted, or several.
@@ -92,12 +92,15 @@ func (p *past) open(c *Collector, dir string) error {
 	}
 	for _, f := range list {
 		name, ok := strings.CutSuffix(f.Name(), logSuffix)
+		if !ok {
+			name, ok = strings.CutSuffix(f.Name(), oldSuffix)
+		}
 		if strings.HasSuffix(f.Name(), newSuffix) {
 			_ = os.Remove(filepath.Join(dir, f.Name())) // it is written over otherwise
 			continue
 		}
 		uid, err := strconv.ParseUint(name, 10, 32)
-		if !ok || err != nil {
+		if !ok || err != nil || p.logs[uint32(uid)] != nil {
 			continue
 		}
 		if err := p.openUser(c, uint32(uid)); err != nil {
@@ -111,7 +114,7 @@ func (p *past) open(c *Collector, dir string) error {
 // are not wanted.
 func (p *past) openRows(c *Collector) error {
 	first, other := true, false
-	damaged, err := p.rows.read(func(line []byte) error {
+	damage, err := p.rows.read(func(line []byte) error {
 		if first {
 			first = false
 			var h rowsHead
@@ -132,10 +135,11 @@ func (p *past) openRows(c *Collector) error {
 		}
 		return nil
 	})
-	if err := c.damaged(p.rows.path, damaged, err); err != nil {
+	if err != nil {
 		return err
 	}
-	p.stale = other || first || damaged > 0
+	c.damaged(damage)
+	p.stale = other || first || damage != nil
 	p.renewRows(c)
 	return nil
 }
@@ -148,8 +152,8 @@ func (p *past) renewRows(c *Collector) bool {
 		return true
 	}
 	err := p.rows.replace(c.rows.record()...)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = p.makeAnew(c)
+	if errors.Is(err, fs.ErrNotExist) && p.makeAnew(c) == nil {
+		err = p.rows.replace(c.rows.record()...)
 	}
 	if err != nil {
 		c.fail(err)
@@ -168,28 +172,35 @@ func (p *past) saveRows(c *Collector) bool {
 		return true
 	}
 	err := p.rows.add(c.rows.unsaved)
-	if errors.Is(err, fs.ErrNotExist) && p.makeAnew(c) == nil { // with all that is unsaved
-		err = nil
-	}
 	if err != nil {
 		c.fail(err)
 		return false
 	}
 	c.rows.unsaved = nil
+	if p.rows.missing() {
+		c.fail(p.makeAnew(c))
+	}
 	c.host.step("rows: recorded")
 	return true
 }
 
-// makeAnew makes the directory, which somebody has removed, with what is decided. What
-// ended processes had counted is lost to the next collector.
+// makeAnew makes the directory and the logs that somebody has removed, with all that was in
+// them.
 func (p *past) makeAnew(c *Collector) error {
+	err := makeOwn(p.dir, layout.PastMode)
 	for _, l := range p.logs {
-		l.size, l.least = 0, 0
+		err = errors.Join(err, l.again())
 	}
-	if err := makeOwn(p.dir, layout.PastMode); err != nil {
-		return err
+	return errors.Join(err, p.rows.again())
+}
+
+// close closes all logs.
+func (p *past) close() error {
+	err := p.rows.close()
+	for _, l := range p.logs {
+		err = errors.Join(err, l.close())
 	}
-	return p.rows.replace(c.rows.record()...)
+	return err
 }
 
 func (p *past) log(uid uint32) *userLog {
@@ -205,20 +216,25 @@ func (p *past) log(uid uint32) *userLog {
 // openUser makes rows of what a user's processes had counted.
 func (p *past) openUser(c *Collector, uid uint32) error {
 	l := p.log(uid)
-	entries, damaged, err := l.entries()
-	if err := c.damaged(l.path, damaged, err); err != nil {
-		return err
-	}
-	user := loginName(uid)
-	for _, e := range entries {
+	user, n := loginName(uid), 0
+	damage, err := l.read(func(text []byte) error {
+		e := new(pastEntry)
+		if err := unmarshal(text, e); err != nil {
+			return err
+		}
+		n++
 		c.recall(user, e)
 		for _, f := range e.files() {
 			c.folded[f.File] = f.Inode
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	l.least = l.size
-	if len(entries) > 1 || damaged > 0 {
-		c.fail(p.compact(c, l, entries)) // without room the log stays as it is
+	c.damaged(damage)
+	if l.damaged = damage != nil; l.damaged || n > 1 {
+		c.fail(p.compact(c, l)) // without room the log stays as it is
 	}
 	return nil
 }
@@ -229,6 +245,9 @@ func (p *past) add(c *Collector, uid uint32, e *pastEntry) bool {
 		return true // it has counted nothing
 	}
 	l := p.log(uid)
+	if l.damaged {
+		c.fail(p.compact(c, l))
+	}
 	err := l.logFile.add(e)
 	if errors.Is(err, fs.ErrNotExist) && p.makeAnew(c) == nil {
 		err = l.logFile.add(e)
@@ -237,19 +256,21 @@ func (p *past) add(c *Collector, uid uint32, e *pastEntry) bool {
 		c.fail(err)
 		return false
 	}
-	if l.size > 2*l.least+compactMin {
-		entries, damaged, err := l.entries()
-		err = c.damaged(l.path, damaged, err)
-		if err == nil {
-			err = p.compact(c, l, entries)
-		}
-		c.fail(err)
+	if l.missing() {
+		c.fail(p.makeAnew(c)) // it is recorded for as long as this agent runs
+	}
+	if l.j.Grown() {
+		c.fail(p.compact(c, l))
 	}
 	return true
 }
 
 // compact writes a log anew. The files that are still there stay noted.
-func (p *past) compact(c *Collector, l *userLog, entries []*pastEntry) error {
+func (p *past) compact(c *Collector, l *userLog) error {
+	entries, err := l.entries()
+	if err != nil {
+		return err
+	}
 	sum := new(pastEntry)
 	m := merger{to: sum, trans: make(map[[2]string]*pastTran), pairs: make(map[string]*pastPair)}
 	for _, e := range entries {
@@ -264,7 +285,7 @@ func (p *past) compact(c *Collector, l *userLog, entries []*pastEntry) error {
 	if err := l.replace(sum); err != nil {
 		return err
 	}
-	l.least = l.size
+	l.damaged = false
 	return nil
 }
 

@@ -2,12 +2,14 @@ package collect
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/internal/journal"
 )
 
 // TestNoRoomForThePast: as long as the record cannot be written, a dead process's file
@@ -75,8 +77,50 @@ func TestDamagedPast(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if _, err := os.Stat(log + asideSuffix); err != nil {
+	if _, err := os.Stat(log + ".damaged-1"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPastOfEarlierVersion: logs as the version before wrote them are taken over once.
+func TestPastOfEarlierVersion(t *testing.T) {
+	w := newWorld(t)
+	n := w.names(7)
+	w.start()
+	p := readertest.NewProc(t, w.dir, n, 100)
+	p.Good(0, 1, 1000, w.mono)
+	p.Die()
+	w.look()
+	was := *w.tran("Bank/Deposit")
+	past := filepath.Join(w.dir, layout.PastDir)
+	for _, name := range []string{"rows", fmt.Sprint(w.uid)} {
+		var old []byte
+		path := filepath.Join(past, name+logSuffix)
+		if err := journal.Peek(path, func(text []byte) error {
+			old = fmt.Appendf(old, "%08x %s\n", crc32.ChecksumIEEE(text), text)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		old = append(old, "a line that is torn"...)
+		if err := os.WriteFile(filepath.Join(past, name+oldSuffix), old, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		w.start()
+		w.look()
+		now := *w.tran("Bank/Deposit")
+		now.Window = was.Window // that begins anew
+		if now != was {
+			t.Errorf("%+v, was %+v", now, was)
+		}
+		if left, err := filepath.Glob(filepath.Join(past, "*"+oldSuffix)); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
 	}
 }
 
@@ -228,27 +272,34 @@ func TestNoRoomAtStart(t *testing.T) {
 	w.look()
 	add()
 	w.look() // the log has two entries
-	defer block(t, log+newSuffix)()
+	unblock := block(t, log+newSuffix)
 	w.start()
 	w.look()
 	see()
 	b, err := os.ReadFile(log)
 	if err == nil {
-		err = os.WriteFile(log, append(b, "torn"...), 0o644)
+		err = os.WriteFile(log, append(b, "no record\n"...), 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer block(t, log+asideSuffix)()
 	for range 2 {
 		w.start()
 		if h := w.c.Snapshot().Health; h.Damaged != 1 || h.Errors == 0 {
 			t.Errorf("%+v", h)
 		}
-		add() // goes behind what is torn
+		add() // cannot be recorded, and is seen
 		w.look()
 		see()
 	}
+	unblock()
+	for range 2 {
+		w.look()
+		see()
+	}
+	w.start()
+	w.look()
+	see()
 	if left := w.files(layout.ProcSuffix); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}

@@ -1,31 +1,25 @@
 package collect
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
+
+	"github.com/pcp-rtime/rtime/internal/journal"
 )
 
-const (
-	newSuffix   = ".new"
-	asideSuffix = ".damaged"
-	maxAside    = 1 << 20 // bytes of damaged lines that are kept
-)
-
-// logFile is a file of lines, each a sum over the rest of it, a blank, and JSON. It is
-// written by one process.
+// logFile is a journal of JSON. It is made when something is written to it for the first
+// time.
 type logFile struct {
 	path string
-	size int64
-	torn bool // the last line may have been written in part
+	j    *journal.Journal // nil while there is none
 	step func(string)
 }
 
@@ -45,16 +39,106 @@ func owner(info fs.FileInfo) uint32 {
 	return ^uint32(0)
 }
 
-func line(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
+// open opens the journal, and calls f with what each record holds.
+func (l *logFile) open(f func(text []byte) error) (*journal.Damage, error) {
+	j, damage, err := journal.Open(l.path, f, journal.Options{Step: func(what string) {
+		switch what {
+		case "rename":
+			l.step("past: written beside")
+		case "rename done":
+			l.step("past: written anew")
+		}
+	}})
+	l.j = j
+	return damage, err
 }
 
-// parseLine returns what a line holds, if it is whole.
-func parseLine(b []byte) (text []byte, ok bool) {
+func none([]byte) error { return nil }
+
+// add appends a record.
+func (l *logFile) add(v any) error {
+	if l.j == nil {
+		if _, err := l.open(none); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var b journal.Batch
+	if err := b.Add(text); err != nil {
+		return err
+	}
+	return l.j.Append(&b)
+}
+
+// replace writes the file anew, of these records.
+func (l *logFile) replace(list ...any) error {
+	if l.j == nil {
+		if _, err := l.open(none); err != nil {
+			return err
+		}
+	}
+	return l.j.Fold(func(add func([]byte) error, _ func(func([]byte) error) error) error {
+		for _, v := range list {
+			text, err := json.Marshal(v)
+			if err == nil {
+				err = add(text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// read opens the file, if it is there, and calls f for what each record holds. It says how
+// many records are damaged, or refused by f; the file is set aside then, which may fail.
+func (l *logFile) read(f func(text []byte) error) (damage *journal.Damage, err error) {
+	if err := l.takeOld(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return l.open(f)
+}
+
+// oldSuffix is that of a log of an earlier version: lines that are each a sum over the rest
+// of it, a blank, and JSON.
+const oldSuffix = ".log"
+
+// takeOld makes a journal of such a log, and removes it.
+func (l *logFile) takeOld() error {
+	old := strings.TrimSuffix(l.path, logSuffix) + oldSuffix
+	data, err := os.ReadFile(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+		var lines []any
+		for line := range bytes.Lines(data) {
+			if text, ok := parseOld(line); ok {
+				lines = append(lines, json.RawMessage(text))
+			}
+		}
+		if err := l.replace(lines...); err != nil {
+			return err
+		}
+		if err := l.close(); err != nil {
+			return err
+		}
+	}
+	return os.Remove(old)
+}
+
+// parseOld returns what a line of an earlier version holds, if it is whole.
+func parseOld(b []byte) (text []byte, ok bool) {
 	if len(b) < 10 || b[len(b)-1] != '\n' || b[8] != ' ' {
 		return nil, false
 	}
@@ -64,124 +148,45 @@ func parseLine(b []byte) (text []byte, ok bool) {
 	}
 	text = b[9 : len(b)-1]
 	want := crc32.ChecksumIEEE(text)
-	return text, sum == [4]byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)}
+	return text, sum == [4]byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)} && json.Valid(text)
 }
 
-// add appends a line in one write. What was written of it when that failed is cut off.
-func (l *logFile) add(v any) error {
-	b, err := line(v)
-	if err != nil {
-		return err
+func (l *logFile) close() error {
+	if l.j == nil {
+		return nil
 	}
-	if l.torn {
-		b = append([]byte("\n"), b...)
-	}
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(b); err != nil {
-		// The file is shorter, or as long: nobody else writes.
-		l.torn = f.Truncate(l.size) != nil
-		return err
-	}
-	l.torn = false
-	l.size += int64(len(b))
-	return nil
+	j := l.j
+	l.j = nil
+	return j.Close()
 }
 
-// replace writes the file anew, of these lines. It is renamed into place.
-func (l *logFile) replace(list ...any) error {
-	var all []byte
-	for _, v := range list {
-		b, err := line(v)
-		if err != nil {
-			return err
-		}
-		all = append(all, b...)
+// missing reports whether somebody has removed the file.
+func (l *logFile) missing() bool { return l.j != nil && !l.j.Present() }
+
+// again makes such a file anew, with all that was in it.
+func (l *logFile) again() error {
+	if !l.missing() {
+		return nil
 	}
-	if err := os.WriteFile(l.path+newSuffix, all, 0o644); err != nil {
-		return errors.Join(err, os.Remove(l.path+newSuffix))
-	}
-	l.step("past: written beside")
-	if err := os.Rename(l.path+newSuffix, l.path); err != nil {
-		return err
-	}
-	l.size, l.torn = int64(len(all)), false
-	l.step("past: written anew")
-	return nil
+	return l.j.Sync()
 }
 
-// asideError says that damaged lines could not be set aside. All has been read.
-type asideError struct{ error }
-
-// read calls f for what each line holds. Lines that are damaged, or that f refuses, are
-// set aside and counted; if that fails, the error is an asideError. A file that is not
-// there has none.
-func (l *logFile) read(f func(text []byte) error) (damaged int, err error) {
-	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		l.size = 0
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	var aside []byte
-	r := bufio.NewReaderSize(file, 1<<16)
-	l.size = 0
-	for {
-		b, err := r.ReadBytes('\n')
-		l.size += int64(len(b))
-		if len(b) > 0 && !bytes.Equal(b, []byte("\n")) {
-			text, ok := parseLine(b)
-			if !ok || f(text) != nil {
-				damaged++
-				aside = append(aside, b[:min(len(b), maxAside-len(aside))]...)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return damaged, err
-		}
-	}
-	if damaged > 0 {
-		l.torn = true
-		if err := os.WriteFile(l.path+asideSuffix, aside, 0o644); err != nil {
-			return damaged, asideError{err}
-		}
-	}
-	return damaged, nil
-}
-
-// entries reads a user's log.
-func (l *userLog) entries() (list []*pastEntry, damaged int, err error) {
-	damaged, err = l.read(func(text []byte) error {
+// entries returns what is in a user's log, but for what cannot be used.
+func (l *userLog) entries() (list []*pastEntry, err error) {
+	err = l.j.Read(func(text []byte) error {
 		e := new(pastEntry)
-		if err := unmarshal(text, e); err != nil {
-			return err
+		if unmarshal(text, e) == nil {
+			list = append(list, e)
 		}
-		list = append(list, e)
 		return nil
 	})
-	return list, damaged, err
+	return list, err
 }
 
-// damaged notes that lines of a log were damaged, of which read has told with err. It
-// returns what kept the others from being read.
-func (c *Collector) damaged(path string, n int, err error) error {
-	var aside asideError
-	switch {
-	case errors.As(err, &aside):
-		c.fail(aside)
-		err = nil
-	case n > 0:
-		c.fail(fmt.Errorf("%s: %d damaged lines, set aside in %s", path, n, path+asideSuffix))
+// damaged tells of damage to a log.
+func (c *Collector) damaged(d *journal.Damage) {
+	if d != nil {
+		c.fail(fmt.Errorf("%v", d))
+		c.health.Damaged += uint64(d.Lines)
 	}
-	c.health.Damaged += uint64(n)
-	return err
 }
