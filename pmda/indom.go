@@ -135,6 +135,10 @@ func (d *InDom[T]) Remove(name string) bool {
 	d.known[last] = known{}
 	d.known = d.known[:last]
 	d.gen++
+	if last == 0 { // maps and slices do not shrink by themselves
+		d.all, d.cache, d.known = list[T]{}, list[T]{}, nil
+		d.names, d.byID = make(map[string]int), make(map[int32]int)
+	}
 	return true
 }
 

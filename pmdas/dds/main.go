@@ -4,11 +4,16 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/agent"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
 func main() {
+	// What is held for a user is bounded, and so is what waits to be collected beside it.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25)
+	}
 	os.Exit(kit.Main(agent.New()))
 }

@@ -28,6 +28,7 @@ type Limits struct {
 	Size     int64 // of the file in bytes
 	Contexts int   // fixed ones and templates; slots as many again
 	Stats    int   // records, and values of all fixed contexts together
+	Memory   int64 // bytes that Open may take for records and texts, about; 0: no limit
 }
 
 // Info is what a segment's header says for good.
@@ -53,6 +54,7 @@ type Reader struct {
 	head     header
 	contexts []Context
 	fixed    int    // values of all fixed contexts
+	memory   int64  // that Open took
 	texts    uint64 // bytes of help and labels that were copied, of what is there
 
 	slots   []slotSeen
@@ -178,6 +180,15 @@ func (r *Reader) Info() Info { return r.info }
 
 // Contexts returns the fixed contexts and the templates, in the supplier's order.
 func (r *Reader) Contexts() []Context { return r.contexts }
+
+// What a copy of a record takes in memory, about.
+const (
+	statMemory    = 320
+	contextMemory = 640
+)
+
+// Memory returns how many bytes the copies take that were made by Open, about.
+func (r *Reader) Memory() int64 { return r.memory }
 
 // Values returns how many values the fixed contexts have.
 func (r *Reader) Values() int { return r.fixed }

@@ -72,6 +72,10 @@ func (r *Reader) tables() error {
 	if err := r.table("contexts", ctxOff, ncontexts, layout.ContextLen, r.limits.Contexts); err != nil {
 		return err
 	}
+	r.memory = int64(nstats)*statMemory + int64(ncontexts)*contextMemory
+	if err := r.enough(0); err != nil {
+		return err
+	}
 	stats := make([]Stat, nstats)
 	for i := range stats {
 		if err := r.stat(&stats[i], statsOff+uint64(i)*layout.StatLen); err != nil {
@@ -92,7 +96,19 @@ func (r *Reader) tables() error {
 			r.fixed += len(r.contexts[i].Stats)
 		}
 	}
+	if err := r.enough(int64(r.texts)); err != nil {
+		return err
+	}
+	r.memory += int64(r.texts)
 	return r.unique()
+}
+
+// enough returns an error where what Open takes, and n bytes more, is beyond the limit.
+func (r *Reader) enough(n int64) error {
+	if limit := r.limits.Memory; limit > 0 && r.memory+n > limit {
+		return fmt.Errorf("%w: what it describes takes %d bytes of memory, at most %d", ErrLimit, r.memory+n, limit)
+	}
+	return nil
 }
 
 // unique checks that no two fixed contexts have the same path, and no two statistics

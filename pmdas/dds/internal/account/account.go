@@ -24,6 +24,7 @@ type User struct {
 	Contexts  int   // exported, with statistics
 	Values    int   // exported
 	Metrics   int   // names below dds, those without supplier included
+	Memory    int64 // bytes that the agent holds, about
 	Rows      int   // in rtime.dds.supplier
 	Domains   int   // instance domains, ever
 
@@ -100,6 +101,19 @@ func (a *Users) NewMetric(u *User) error {
 func Over(what string, n int) error {
 	return fmt.Errorf("%w: more than %d %s of one user", reader.ErrLimit, n, what)
 }
+
+// Hold charges an account with n bytes of the agent's memory, or returns an error where it
+// has no room for them.
+func (a *Users) Hold(u *User, n int64) error {
+	if u.Memory+n > a.Conf.Memory {
+		return fmt.Errorf("%w: more than %d bytes of the agent's memory for one user, see maxmemory in dds.conf", reader.ErrLimit, a.Conf.Memory)
+	}
+	u.Memory += n
+	return nil
+}
+
+// Release gives n bytes back.
+func (a *Users) Release(u *User, n int64) { u.Memory -= n }
 
 // Bucket bounds what a user can cause: so much at once, and so much a second later on.
 type Bucket struct {

@@ -37,7 +37,7 @@ func (t *tree) domain(g *group, u *account.User) error {
 		OneLine:        "volatile contexts below " + naming.Line(g.path),
 		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
 		Prepare:        func(list []place) { g.collect(t, list) },
-		InstanceLabels: func(p place) pcp.Labels { return g.lives[p].labels() },
+		InstanceLabels: func(p place) pcp.Labels { return t.bounded(g.lives[p].labels()) },
 	}
 	return nil
 }
@@ -60,6 +60,12 @@ func (g *group) leave(l *live) {
 	g.lives[l.at], g.spots[l.at] = nil, spot{}
 	g.free = append(g.free, l.at)
 	l.group = nil
+	if len(g.free) == len(g.lives) { // slices do not shrink by themselves
+		g.lives, g.spots, g.seen, g.free = nil, nil, nil, nil
+		for _, col := range g.columns {
+			col.bits, col.texts = nil, nil
+		}
+	}
 }
 
 // complete reports whether all metrics of a form are still exported. One that is shown

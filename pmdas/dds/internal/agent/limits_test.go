@@ -2,11 +2,15 @@ package agent
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
+	"github.com/pcp-rtime/rtime/pcp"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,
@@ -81,18 +85,10 @@ func TestBudget(t *testing.T) {
 		}
 	})
 	l.Names("") // the first look may take longer
-	supplier := func(name string, n int) *readertest.Segment {
-		s := readertest.New(t, name, 8<<20, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/" + name},
-			readertest.Context{Path: "DDS/v/" + name + "/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}})
-		for i := range uint32(n) {
-			s.Add(i, 2, fmt.Sprintf("DDS/v/%s/i%d", name, i), "")
-		}
-		return s
-	}
-	big := supplier("big", many)
+	big := volatiles(t, "big", many)
 	later(t, big.Publish(l.dir, 65534))
-	later(t, supplier("small", 10).Publish(l.dir, 1))
-	supplier("root", 10).Publish(l.dir, 0)
+	later(t, volatiles(t, "small", 10).Publish(l.dir, 1))
+	volatiles(t, "root", 10).Publish(l.dir, 0)
 	exports := func(f func()) (had map[string]int) {
 		t.Helper()
 		had = make(map[string]int)
@@ -145,5 +141,116 @@ func TestOlderFirst(t *testing.T) {
 		l.is("dds.v.c.n", "=1")
 		l.end()
 		l.start()
+	}
+}
+
+// volatiles is a supplier of volatile contexts.
+func volatiles(t *testing.T, name string, n int, mend ...func(off uint64)) *readertest.Segment {
+	s := readertest.New(t, name, 32<<20, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/" + name},
+		readertest.Context{Path: "DDS/v/" + name + "/T", Template: true, Stats: []readertest.Stat{stat("n", 0)}})
+	for i := range uint32(n) {
+		s.Add(i, 2, fmt.Sprintf("DDS/v/%s/i%d", name, i), "", mend...)
+	}
+	return s
+}
+
+// TestMemory: what the agent holds for a user is bounded, what is beyond is not exported and
+// said to be so, another user's is all there, and nothing is left when the suppliers are gone.
+func TestMemory(t *testing.T) {
+	const limit = 128 << 10
+	l := newLab(t, func(a *Agent) { a.conf.Memory, a.conf.Keep = limit, 0 })
+	greedy := volatiles(t, "greedy", 1000)
+	greedy.Publish(l.dir, 65534)
+	modest := volatiles(t, "modest", 50)
+	modest.Publish(l.dir, 1)
+	l.Names("")
+	state := func() (held map[uint32]int64, exports int) {
+		held = make(map[uint32]int64)
+		done := make(chan struct{})
+		l.srv.Do(func() {
+			for _, uid := range []uint32{65534, 1} {
+				u := l.a.users.Of(uid)
+				held[uid] = u.Memory
+				l.a.users.Settle(u)
+			}
+			exports = l.a.tree.exports
+			close(done)
+		})
+		<-done
+		return held, exports
+	}
+	held, exports := state()
+	if held[65534] > limit || held[65534] < limit-1000 || held[1] >= limit || exports <= 50+50 || exports >= 50+200 {
+		t.Errorf("%v bytes, %d contexts", held, exports)
+	}
+	l.is("rtime.dds.supplier.contexts", fmt.Sprintf("greedy@%s=%d modest@%s=50", account.NameOf(65534), exports-50, account.NameOf(1)))
+	if why, err := l.Values("rtime.dds.supplier.reason"); err != nil || !strings.Contains(fmt.Sprint(why), "maxmemory") {
+		t.Errorf("reason %v %v", why, err)
+	}
+	greedy.End()
+	modest.End()
+	l.second()
+	l.second()
+	if held, exports = state(); held[65534] != 0 || held[1] != 0 || exports != 0 {
+		t.Errorf("afterwards %v bytes, %d contexts", held, exports)
+	}
+}
+
+// TestGivenBack: the memory for contexts that are gone is given back, but for their numbers,
+// which are kept for ever.
+func TestGivenBack(t *testing.T) {
+	const many, number = 20000, 640
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what has a finalizer is gone after the second
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	l := newLab(t)
+	s := volatiles(t, "big", 0)
+	s.Publish(l.dir, -1)
+	l.Names("")
+	before := heap()
+	for i := range uint32(many) {
+		s.Add(i, 2, fmt.Sprintf("DDS/v/big/i%d", i), "")
+	}
+	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", many))
+	held := (heap() - before) / many
+	for i := range uint32(many) {
+		s.Delete(i)
+	}
+	l.is("rtime.dds.agent.contexts", "=0")
+	if left := (heap() - before) / many; left > number || left >= held-200 {
+		t.Errorf("%d bytes a context of %d are left", left, held)
+	}
+}
+
+// TestLabelsBounded: the labels in one answer are bounded, whatever suppliers give.
+func TestLabelsBounded(t *testing.T) {
+	const many = 5000
+	l := newLab(t)
+	var labels uint64
+	s := volatiles(t, "big", 0)
+	text := `{"long":"` + strings.Repeat("x", 1000) + `"}`
+	for i := range uint32(many) {
+		s.Add(i, 2, fmt.Sprintf("DDS/v/big/i%d", i), "", func(off uint64) {
+			labels = s.Room(uint64(len(text)))
+			copy(s.B[labels:], text)
+			s.Put64(off+layout.CtxLabelsOff, labels)
+			s.Put32(off+layout.CtxLabelsLen, uint32(len(text)))
+		})
+	}
+	s.Publish(l.dir, -1)
+	d, err := l.Desc("dds.v.big.n")
+	must(t, err)
+	with := 0
+	for _, set := range l.Labels(uint32(d.InDom), pcp.LabelInstances) {
+		if strings.Contains(fmt.Sprint(set), "xxxx") {
+			with++
+		}
+	}
+	if with < many/2 || with*len(text) > maxTold {
+		t.Errorf("%d of %d instances have labels of %d bytes each", with, many, len(text))
 	}
 }

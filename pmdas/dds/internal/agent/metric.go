@@ -158,7 +158,12 @@ func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, ty
 	}
 	t.evict(m.Name)
 	m.Get = col.getter(t, typ)
+	memory := memoryOf(&m)
+	if err := t.users.Hold(u, memory); err != nil {
+		return err
+	}
 	if err := t.server.Add(m); err != nil {
+		t.users.Release(u, memory)
 		return err
 	}
 	col.metric, col.key, col.typ, col.user, col.there, col.away = m, key, typ, u, true, t.now()
@@ -172,6 +177,17 @@ func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, ty
 	t.metrics[t.server.PMID(m.Cluster, m.Item)] = col
 	t.changed = true
 	return nil
+}
+
+// memoryOf returns how many bytes the agent holds for a metric, about.
+func memoryOf(m *pmda.Metric) int64 {
+	const each, label = 2560, 64
+	n := each + len(m.OneLine) + len(m.Help)
+	for _, l := range m.Labels {
+		text, _ := l.Value.(string)
+		n += label + len(text)
+	}
+	return int64(n)
 }
 
 // node counts a metric that comes or goes.
@@ -346,6 +362,7 @@ func (t *tree) remove(col *column) {
 	delete(t.metrics, t.server.PMID(col.metric.Cluster, col.metric.Item))
 	t.keeper.Forget(col.key, col.noted)
 	col.there, col.noted = false, false
+	t.users.Release(col.user, memoryOf(&col.metric))
 	col.user.Metrics--
 	t.users.Settle(col.user)
 	t.changed = true

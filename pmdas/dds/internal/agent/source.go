@@ -93,6 +93,7 @@ func (s *source) Gone(slot uint32) {
 	if l := s.slots[slot]; l != nil {
 		delete(s.slots, slot)
 		s.tree.drop(l)
+		s.tree.users.Release(s.user, l.memory())
 	}
 }
 
@@ -103,8 +104,25 @@ func (s *source) Came(slot uint32, c *reader.Context, err error) {
 		return
 	}
 	l := &live{src: s, c: c}
+	if err := s.tree.users.Hold(s.user, l.memory()); err != nil {
+		s.fault(c.Path, err)
+		return
+	}
 	s.slots[slot] = l
 	s.tree.add(l)
+}
+
+// memory returns how many bytes the agent holds for a volatile context, about. Its number,
+// which is kept for ever, is among them.
+func (l *live) memory() int64 {
+	const each, value = 1000, 16
+	n := each + value*len(l.c.Stats) + len(l.c.Help) + len(l.c.Labels)
+	for i := range l.c.Stats {
+		if s := &l.c.Stats[i]; s.Field().Op == reader.OpText {
+			n += s.Size
+		}
+	}
+	return int64(n)
 }
 
 // Stale is told that the supplier's time stamp is too old.

@@ -45,6 +45,7 @@ type tree struct {
 	scratch []uint64   // the values of one context
 	exports int        // live contexts
 	values  int
+	told    told
 	torn    uint64 // contexts without values for once, ever
 }
 

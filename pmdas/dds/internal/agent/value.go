@@ -212,7 +212,8 @@ func (col *column) text(t *tree, p place) (string, bool) {
 	if _, ok := col.value(t, p); !ok || int(p) >= len(col.texts) {
 		return "", false
 	}
-	return naming.Text(col.texts[p]), true
+	text := naming.Text(col.texts[p])
+	return text, t.tell(len(text))
 }
 
 // keepText notes the characters of a context. Few change from one request to the next.

@@ -29,6 +29,7 @@ type Config struct {
 	Names      int   // new names in a day, of whatever kind
 	NewMetrics int   // those of metrics among them
 	Bytes      int64 // of all segments
+	Memory     int64 // bytes that the agent holds for a user, about
 }
 
 // Defaults returns what holds without a configuration file.
@@ -36,7 +37,7 @@ func Defaults() Config {
 	return Config{
 		Timeout: 30 * time.Second, Keep: 24 * time.Hour, Fastest: 100 * time.Millisecond,
 		Suppliers: 1000, Contexts: 200000, Statistics: 2000000, Metrics: 20000, Domains: 1000, Names: 1000000,
-		NewMetrics: 10000, Bytes: 512 << 20,
+		NewMetrics: 10000, Bytes: 512 << 20, Memory: 64 << 20,
 	}
 }
 
@@ -57,6 +58,7 @@ func Load(path string, current Config) (Config, error) {
 		"maxnames":      keyword.Whole(&c.Names, 0, 1000000000),
 		"maxnewmetrics": keyword.Whole(&c.NewMetrics, 0, 1<<22),
 		"maxbytes":      keyword.Whole(&c.Bytes, 0, 64<<30),
+		"maxmemory":     keyword.Whole(&c.Memory, 0, 64<<30),
 	})
 	if err != nil {
 		return current, err

@@ -24,8 +24,8 @@ func load(t *testing.T, text string, current Config) (Config, error) {
 
 func TestLoad(t *testing.T) {
 	c, err := load(t, "# comment\n\ntimeout 0\t# never\nkeep\t60\nmaxsuppliers 1\nmaxcontexts 2\n"+
-		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxdomains 6\nmaxnames 7\nmaxnewmetrics 8\nfastest 0.5\nreserve DDS/IBM root nobody\nreserve DDS/a/b 0\n", Defaults())
-	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Domains: 6, Names: 7, NewMetrics: 8,
+		"maxstatistics 3\nmaxmetrics 4\nmaxbytes 5\nmaxmemory 9\nmaxdomains 6\nmaxnames 7\nmaxnewmetrics 8\nfastest 0.5\nreserve DDS/IBM root nobody\nreserve DDS/a/b 0\n", Defaults())
+	want := Config{Timeout: 0, Keep: time.Minute, Suppliers: 1, Contexts: 2, Statistics: 3, Metrics: 4, Bytes: 5, Memory: 9, Domains: 6, Names: 7, NewMetrics: 8,
 		Fastest: 500 * time.Millisecond, Reserve: []Reserve{{"DDS/IBM", []uint32{0, 65534}}, {"DDS/a/b", []uint32{0}}}}
 	if err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)

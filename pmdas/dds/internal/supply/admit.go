@@ -27,6 +27,7 @@ func (p *Supply) admit(file string, made int64) {
 		p.refuse(file, err)
 		return
 	}
+	u.Memory += s.r.Memory() // Open has looked whether there is room
 	s.made, s.fresh = made, true
 	p.fresh++
 	delete(p.refused, file)
@@ -51,7 +52,8 @@ func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
 		return nil, account.Over("suppliers", p.Conf.Suppliers)
 	}
 	r, err := reader.Open(p.dir.Path(file), reader.Limits{
-		Size: p.Conf.Bytes - u.Bytes, Contexts: p.Conf.Contexts, Stats: p.Conf.Statistics})
+		Size: p.Conf.Bytes - u.Bytes, Contexts: p.Conf.Contexts, Stats: p.Conf.Statistics,
+		Memory: max(p.Conf.Memory-u.Memory, 1)})
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,7 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	delete(p.suppliers, s.File)
 	s.User.Suppliers--
 	s.User.Bytes -= s.bytes
+	p.Users.Release(s.User, s.r.Memory())
 	if i := slices.Index(p.order, s); i >= 0 {
 		p.order = slices.Delete(slices.Clone(p.order), i, i+1)
 	}

@@ -143,9 +143,6 @@ func (p *Supply) readAll() {
 			delete(p.refused, name)
 		}
 	}
-	for _, q := range p.list.queue {
-		slices.SortFunc(q, byAge)
-	}
 }
 
 // byAge has the older of two files first.
@@ -168,6 +165,11 @@ func (p *Supply) enqueue(c candidate) {
 // visits looks at files whose turn it is, the owners' in turn. Of one owner's the oldest
 // come first.
 func (p *Supply) visits() {
+	for _, q := range p.list.queue {
+		if !slices.IsSortedFunc(q, byAge) {
+			slices.SortFunc(q, byAge)
+		}
+	}
 	for n := 0; p.list.waiting > 0; {
 		for uid, q := range p.list.queue {
 			if n > 0 && p.due() || n == VisitsAtOnce {

@@ -1,0 +1,41 @@
+package agent
+
+import "github.com/pcp-rtime/rtime/pcp"
+
+// maxTold bounds the texts in one answer, in bytes: values of characters, or labels of
+// instances. pmcd copies an answer for its client before it answers anybody else, and takes
+// about a fifth of a second for a megabyte of labels. What is beyond has no value and no
+// labels in that answer.
+const maxTold = 4 << 20
+
+// told counts the bytes of texts in the answer to one request.
+type told struct {
+	request uint64
+	bytes   int
+}
+
+// tell counts n more bytes of text in the answer to the present request. It reports whether
+// there is room for them.
+func (t *tree) tell(n int) bool {
+	if t.told.request != t.fetch {
+		t.told = told{request: t.fetch}
+	}
+	t.told.bytes += n
+	return t.told.bytes <= maxTold
+}
+
+// bounded returns the labels of an instance, or none where the answer has no room for them.
+func (t *tree) bounded(labels pcp.Labels) pcp.Labels {
+	n := 0
+	for _, l := range labels {
+		const around = 6 // quotes, colon and comma
+		n += len(l.Name) + around
+		if text, ok := l.Value.(string); ok {
+			n += len(text)
+		}
+	}
+	if !t.tell(n) {
+		return nil
+	}
+	return labels
+}
