@@ -82,7 +82,7 @@ func (s *Supplier) attach() error {
 	}
 	p := s.plan
 	var there []added
-	w, err := writer.Create(s.dir, s.name, p.decls, p.claim, func(w *writer.Writer) (err error) {
+	w, err := writer.Create(s.dir, s.program(), p.decls, p.claim, func(w *writer.Writer) (err error) {
 		for i, c := range p.contexts {
 			c.area.Load().copyTo(w.Fixed(i))
 		}
@@ -105,7 +105,7 @@ func (s *Supplier) attach() error {
 }
 
 func (s *Supplier) stayPrivate(err error) error {
-	s.now.Store(&segment{line: s.now.Load().line, err: err})
+	s.now.Store(&segment{line: s.now.Load().line, told: new(writer.Notice), err: err})
 	return err
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
@@ -187,20 +189,84 @@ func TestLateRefused(t *testing.T) {
 	}
 }
 
-// TestStay: a supplier takes back that it was told to go away.
+// TestStay: a supplier answers that it does not go away, until it is told anew.
 func TestStay(t *testing.T) {
 	dir := segments(t)
 	s := open(t, spmi.Options{Dir: dir, Manual: true}, context("DDS/V/a", stat("s")))
 	r := reader(t, dir)
-	must(t, r.SetGoAway())
+	told := time.Unix(1700000000, 0)
+	tell(t, dir, segreader.Notice{GoAway: told})
+	await(t, "the supplier is told", s.GoAway)
 	before := stamp(t, r)
 	time.Sleep(2 * time.Microsecond)
 	s.Stay()
-	if away, err := r.GoAway(); away || err != nil || s.GoAway() {
-		t.Errorf("still told to go: %v, %v, %v", away, err, s.GoAway())
+	if s.GoAway() {
+		t.Error("still told to go")
 	}
 	if !stamp(t, r).After(before) {
 		t.Error("Stay does not count as activity")
+	}
+	tell(t, dir, segreader.Notice{GoAway: told.Add(time.Second)})
+	if !s.GoAway() {
+		t.Error("not told anew")
+	}
+	tell(t, dir, segreader.Notice{})
+	if s.GoAway() {
+		t.Error("told to go when that was taken back")
+	}
+}
+
+// TestNotTheAgent: a notice that somebody else than the agent can have written is none. What
+// becomes of a true one harms nobody.
+func TestNotTheAgent(t *testing.T) {
+	for name, spoil := range map[string]func(folder, file string) error{
+		"folder of another user": func(folder, _ string) error { return os.Chown(folder, nobody, -1) },
+		"folder for all":         func(folder, _ string) error { return os.Chmod(folder, 0o777) },
+		"file of another user":   func(_, file string) error { return os.Chown(file, nobody, -1) },
+		"file for all":           func(_, file string) error { return os.Chmod(file, 0o666) },
+		"a link":                 func(_, file string) error { return errors.Join(os.Rename(file, file+"x"), os.Symlink(file+"x", file)) },
+		"short":                  func(_, file string) error { return os.Truncate(file, 3) },
+	} {
+		dir := segments(t)
+		s := open(t, spmi.Options{Dir: dir, Manual: true}, context("DDS/V/a", stat("s")))
+		tell(t, dir, segreader.Notice{GoAway: time.Now(), Values: 1})
+		must(t, spoil(filepath.Join(dir, layout.NoticeDir), segreader.NoticePath(dir, filepath.Base(files(t, dir)[0]))))
+		if s.GoAway() || s.Subscribed() != 0 {
+			t.Errorf("%s: it is believed", name)
+		}
+	}
+	dir := segments(t)
+	s := open(t, spmi.Options{Dir: dir, Manual: true}, context("DDS/V/a", stat("s")))
+	tell(t, dir, segreader.Notice{GoAway: time.Now()})
+	await(t, "the supplier is told", s.GoAway)
+	path := segreader.NoticePath(dir, filepath.Base(files(t, dir)[0]))
+	must(t, os.Truncate(path, 0))
+	if s.GoAway() {
+		t.Error("told by what is not there")
+	}
+	must(t, os.Remove(path)) // and made anew, as an agent does that has lost its directory
+	tell(t, dir, segreader.Notice{Values: 5})
+	await(t, "the supplier finds the new one", func() bool { return s.Subscribed() == 5 })
+	must(t, s.Close())
+	if s.Subscribed() != 0 || s.GoAway() {
+		t.Error("told after its end")
+	}
+}
+
+// TestTimeOut: what a program asks for stands in its segment.
+func TestTimeOut(t *testing.T) {
+	for give, want := range map[time.Duration]time.Duration{0: 0, 15 * time.Second: 15 * time.Second,
+		600*time.Second + 1: 10 * time.Minute, spmi.NoTimeOut: -1} {
+		dir := segments(t)
+		open(t, spmi.Options{Dir: dir, TimeOut: give}, context("DDS/V/a"))
+		if got := reader(t, dir).Info().TimeOut; got != want {
+			t.Errorf("%v stands there as %v", give, got)
+		}
+	}
+	for _, give := range []time.Duration{-2, time.Second, 14 * time.Second, 601 * time.Second} {
+		if _, err := spmi.Open(spmi.Options{Dir: segments(t), TimeOut: give}); !errors.Is(err, spmi.ErrBadArgument) {
+			t.Errorf("%v: %v", give, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -190,6 +191,17 @@ func reader(t testing.TB, dir string) *segreader.Reader {
 	}
 	t.Cleanup(func() { r.Close() })
 	return r
+}
+
+// tell tells the only supplier there is what the agent would.
+func tell(t testing.TB, dir string, n segreader.Notice) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, layout.NoticeDir), layout.NoticeMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	if err := n.Write(dir, filepath.Base(files(t, dir)[0])); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // find returns the context with the path.

@@ -94,13 +94,13 @@ func decl(path string, c *Context, k *kind, template bool) writer.ContextDecl {
 // publish makes the segment, or does without, and binds the handles.
 func (p *plan) publish() error {
 	s := p.s
-	w, err := writer.Create(s.dir, s.name, p.decls, p.claim, nil)
+	w, err := writer.Create(s.dir, s.program(), p.decls, p.claim, nil)
 	var taken *writer.ClaimedError
 	if errors.As(err, &taken) {
 		return claimError(err)
 	}
 	if err != nil {
-		s.now.Store(&segment{line: writer.NewLine(), err: claimError(err)})
+		s.now.Store(&segment{line: writer.NewLine(), told: new(writer.Notice), err: claimError(err)})
 	} else {
 		s.use(w)
 	}

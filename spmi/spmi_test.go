@@ -251,16 +251,13 @@ func TestDemand(t *testing.T) {
 	if s.GoAway() || s.Subscribed() != 0 || s.Interval() != 0 {
 		t.Error("a new supplier was told something")
 	}
-	if err := r.SetDemand(12, 1500*time.Millisecond); err != nil {
-		t.Fatal(err)
+	tell(t, dir, segreader.Notice{Values: 12, Interval: 1500 * time.Millisecond})
+	await(t, "the supplier knows the demand", func() bool { return s.Subscribed() == 12 })
+	if s.Interval() != 1500*time.Millisecond || s.GoAway() {
+		t.Errorf("every %v, go away %v", s.Interval(), s.GoAway())
 	}
-	if s.Subscribed() != 12 || s.Interval() != 1500*time.Millisecond {
-		t.Errorf("%d values every %v", s.Subscribed(), s.Interval())
-	}
-	if err := r.SetGoAway(); err != nil {
-		t.Fatal(err)
-	}
-	if !s.GoAway() {
+	tell(t, dir, segreader.Notice{GoAway: time.Now()})
+	if !s.GoAway() || s.Subscribed() != 0 {
 		t.Error("not told to go")
 	}
 	for name, f := range map[string]func(){"Touch": s.Touch, "Update": func() { c.Update(func() {}) }} {

@@ -1,6 +1,7 @@
 package spmi
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -24,13 +25,23 @@ type Options struct {
 	// at least every 15 seconds. Otherwise a goroutine does so each second, which
 	// says that the process runs, not that it does what it should.
 	Manual bool
+
+	// TimeOut is how long consumers are to wait for a supplier that does not say that it is
+	// active, as SpmiInit takes it: 15 seconds to 10 minutes, or NoTimeOut to wait for ever.
+	// The largest holds of what the agent's configuration and the programs of a user give,
+	// and of root's for all users. 0 leaves it to the others.
+	TimeOut time.Duration
 }
+
+// NoTimeOut as Options.TimeOut has no supplier count as dead while its process lives.
+const NoTimeOut time.Duration = -1
 
 // Supplier is a running supplier. Its methods may be called by several goroutines at
 // once.
 type Supplier struct {
 	vendor, dir, name string
 	manual            bool
+	timeOut           uint32
 	now               atomic.Pointer[segment]
 
 	mu     sync.Mutex // guards what follows; comes before that of an area
@@ -50,6 +61,7 @@ type Supplier struct {
 type segment struct {
 	w    *writer.Writer // nil where there is none
 	line writer.Line
+	told *writer.Notice
 	err  error
 }
 
@@ -76,8 +88,12 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	if len(name) >= layout.PathLen {
 		return nil, fail(CodeBadArgument, "", "name longer than 63 bytes")
 	}
+	timeOut, err := timeOutWord(opts.TimeOut)
+	if err != nil {
+		return nil, err
+	}
 	s := &Supplier{
-		vendor: opts.Vendor, dir: dir, name: name, manual: opts.Manual, tree: newTree(dir),
+		vendor: opts.Vendor, dir: dir, name: name, manual: opts.Manual, timeOut: timeOut, tree: newTree(dir),
 		kinds: map[string]*kind{}, types: map[reflect.Type]*kind{},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -96,9 +112,25 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	return s, nil
 }
 
+// timeOutWord returns a time-out as a segment has it.
+func timeOutWord(t time.Duration) (uint32, error) {
+	seconds := t.Round(time.Second) / time.Second
+	switch {
+	case t == 0:
+		return 0, nil
+	case t == NoTimeOut:
+		return layout.TimeOutNever, nil
+	case seconds < layout.TimeOutLeast || seconds > layout.TimeOutMost:
+		return 0, fail(CodeBadArgument, "", fmt.Sprintf("time-out %v: want 0, NoTimeOut, or %d to %d seconds", t, layout.TimeOutLeast, layout.TimeOutMost))
+	}
+	return uint32(seconds), nil
+}
+
+func (s *Supplier) program() writer.Program { return writer.Program{Name: s.name, TimeOut: s.timeOut} }
+
 // use has the supplier publish with a writer.
 func (s *Supplier) use(w *writer.Writer) {
-	seg := &segment{w: w, line: w.Line()}
+	seg := &segment{w: w, line: w.Line(), told: w.Notice()}
 	runtime.AddCleanup(seg, (*writer.Writer).Unmap, w)
 	seg.line.Stamp(time.Now())
 	s.now.Store(seg)
@@ -146,38 +178,26 @@ func (s *Supplier) Touch() {
 // Err returns nil if the statistics are published, else why they are not yet.
 func (s *Supplier) Err() error { return s.now.Load().err }
 
-// GoAway reports whether a consumer found the supplier dead, because it was not active
-// for too long, or unwanted. Its contexts are not exported then: it should be closed, or
-// Stay.
-func (s *Supplier) GoAway() bool {
-	seg := s.now.Load()
-	defer runtime.KeepAlive(seg)
-	return seg.line.GoAway()
-}
+// GoAway reports whether the agent has told the supplier to go away, because it was not
+// active for too long, or is unwanted. Its contexts are not exported then. It may be closed;
+// if it goes on instead and is active again, with Touch, Update or Stay, its contexts are
+// exported again and GoAway is false after a while.
+func (s *Supplier) GoAway() bool { return s.now.Load().told.GoAway() }
 
-// Stay takes back that the supplier was told to go away, and says that it is active. The
-// agent exports its contexts again, with what they have held all the while.
+// Stay says that the supplier does not go away, and that it is active. GoAway is false until
+// it is told anew. The agent exports its contexts again, with what they have held all the
+// while.
 func (s *Supplier) Stay() {
-	seg := s.now.Load()
-	seg.line.Stay()
-	seg.line.Stamp(time.Now())
-	runtime.KeepAlive(seg)
+	s.now.Load().told.Stay()
+	s.stamp(time.Now())
 }
 
 // Subscribed returns how many values are being asked for. With none, values that cost
 // something may be left to get old.
-func (s *Supplier) Subscribed() int {
-	seg := s.now.Load()
-	defer runtime.KeepAlive(seg)
-	return seg.line.Subscribed()
-}
+func (s *Supplier) Subscribed() int { return s.now.Load().told.Subscribed() }
 
 // Interval returns the shortest interval at which somebody asks, 0 if it is not known.
-func (s *Supplier) Interval() time.Duration {
-	seg := s.now.Load()
-	defer runtime.KeepAlive(seg)
-	return seg.line.Interval()
-}
+func (s *Supplier) Interval() time.Duration { return s.now.Load().told.Interval() }
 
 // Close withdraws everything. Handles may be used after it, to no effect that anybody
 // sees; Close of a closed supplier does nothing.

@@ -51,6 +51,7 @@ static void write_header(const struct supplier *s, const struct request *r)
 	h->contexts_count = s->fixed + s->inst;
 	h->context_len = sizeof(struct seg_context);
 	h->slot_len = sizeof(struct seg_slot);
+	h->timeout = r->timeout;
 	h->language = SEG_LANGUAGE_C;
 	write_name(h->name, sizeof(h->name), r->file);
 }
@@ -124,8 +125,7 @@ int image_write(struct supplier *s, const struct request *r)
 	uint32_t i;
 	int err;
 
-	err = segment_extend(&s->segment, &s->place, end);
-	if (err)
+	if ((err = segment_extend(&s->segment, &s->place, end)))
 		return err;
 	s->segment.header = (struct seg_header *)s->segment.base;
 	write_header(s, r);
@@ -133,6 +133,5 @@ int image_write(struct supplier *s, const struct request *r)
 	for (i = 0; i < s->fixed + s->inst; i++)
 		write_context(s, i);
 	update_head(s->segment.base, s->area_off, s->contexts_off + offsetof(struct seg_context, update), s->fixed);
-	segment_guard(&s->segment);
-	return 0;
+	return segment_guard(&s->segment, &s->place);
 }

@@ -10,8 +10,12 @@
 
 struct state spmi_state;
 
-static void initialize(void)
+/* Later calls are ignored, whatever they ask for. */
+static void initialize(uint32_t timeout)
 {
+	if (spmi_state.initialized)
+		return;
+	spmi_state.timeout = timeout;
 	spmi_state.initialized = true;
 	spmi_state.pid = getpid();
 }
@@ -26,7 +30,7 @@ EXPORT int SpmiInit(int TimeOut)
 	if (TimeOut != 0 && (TimeOut < 15 || TimeOut > 600))
 		err = spmi_fail(SiBadArgument, "timeout %d: want 0 or 15 to 600 seconds", TimeOut);
 	else
-		initialize();
+		initialize(TimeOut ? (uint32_t)TimeOut : SEG_NO_TIMEOUT);
 	spmi_leave(&st);
 	return err;
 }
@@ -96,7 +100,7 @@ static int register_supplier(const struct request *r, int fixed_count, int inst_
 		return spmi_fail(SiDuplicate, "this program is a supplier already");
 	if ((err = request_check(r, fixed_count, inst_count)))
 		return err;
-	initialize();
+	initialize(0);
 	supplier_reset(s);
 	err = build(s, r);
 	if (err)
@@ -115,6 +119,7 @@ static SpmiShare *dds_init(struct request *r, int fixed_count, int inst_count)
 		return NULL;
 	r->fixed_count = (uint32_t)fixed_count;
 	r->inst_count = (uint32_t)inst_count;
+	r->timeout = spmi_state.initialized ? spmi_state.timeout : 0;
 	if (!register_supplier(r, fixed_count, inst_count))
 		share = spmi_state.supplier.share;
 	publish_begin();

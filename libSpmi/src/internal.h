@@ -110,7 +110,6 @@ struct segment {
 	uint64_t end;   /* of what is used of the file */
 	struct seg_header *header;
 	struct region data;  /* where the next volatile data areas go */
-	struct region slots; /* the newest block of slots */
 	uint32_t blocks;     /* of slots, so far */
 	uint64_t guard;      /* a page that nothing can be stored in; 0: there is none */
 	bool own;            /* it is memory of this process's alone, without a file */
@@ -120,7 +119,7 @@ int segment_own(struct segment *s);
 int segment_to_file(struct segment *s, struct place *p);
 bool segment_is_own(void);
 int segment_extend(struct segment *s, struct place *p, uint64_t end);
-void segment_guard(struct segment *s);
+int segment_guard(struct segment *s, struct place *p);
 int segment_publish(struct segment *s, struct place *p);
 void segment_withdraw(const struct segment *s, const struct place *p);
 void segment_remove(const struct place *p);
@@ -175,6 +174,7 @@ struct supplier {
 	uint64_t area_off, contexts_off, stats_off;
 	SpmiShare *share;
 	bool published;
+	bool told; /* the agent's notice is in the control area */
 };
 
 /* A call of SpmiDdsInit. */
@@ -184,6 +184,7 @@ struct request {
 	const cx_create *inst;
 	uint32_t inst_count;
 	const char *file;
+	uint32_t timeout; /* as in the segment's header */
 	bool time64; /* the program's struct timeval is wider than ours */
 };
 
@@ -218,6 +219,9 @@ int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn);
 int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t asn);
 struct cx *context_find(const struct supplier *s, const char *path, size_t len);
 int context_parent(struct supplier *s, const char *path, size_t len);
+
+/* notice.c: what the agent tells. */
+bool notice_map(const struct supplier *s);
 
 /* publish.c: what could not be published at once. */
 void publish_begin(void);

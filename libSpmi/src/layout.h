@@ -13,9 +13,12 @@
 #define SEG_MAGIC "RTDDSEG1"
 #define SEG_ORDER 0x01020304u
 #define SEG_MAJOR 1
-#define SEG_MINOR 1
+#define SEG_MINOR 2
 #define SEG_LANGUAGE_C 1
 #define SEG_RECENT 32u
+#define SEG_NO_TIMEOUT 0xffffffffu
+#define SEG_NOTICE_LEN 4096
+#define SEG_NOTICE_DIR ".agent"
 #define SEG_BLOCKS 20
 #define SEG_BLOCK_FIRST 64u /* block k holds SEG_BLOCK_FIRST << k slots */
 
@@ -51,11 +54,8 @@ struct seg_header {
 	seg_u64 slot_block[SEG_BLOCKS]; /* atomic */
 	uint32_t time_off;
 	uint32_t time_word;
-	uint32_t goaway_off;
-	uint32_t goaway_len;
-	uint32_t interval_off;
-	uint32_t subscrib_off;
-	uint32_t port_off;
+	uint32_t timeout; /* seconds as for SpmiInit; 0: none given; SEG_NO_TIMEOUT */
+	char spare[16];
 	uint32_t language;
 	char name[64];
 	uint32_t recent[SEG_RECENT]; /* atomic: of change n, at n modulo the length, slot + 1 */
@@ -115,6 +115,13 @@ struct seg_slot {
 	uint32_t labels_len;
 	seg_u64 labels_off;
 	char rest[136];
+};
+
+/* What the agent tells a supplier, in a file of the agent's own; see notice.c. */
+struct seg_notice {
+	uint32_t goaway;
+	uint32_t interval;
+	uint32_t subscrib;
 };
 
 _Static_assert(sizeof(struct seg_header) == 512, "header");

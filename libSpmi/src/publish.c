@@ -1,8 +1,11 @@
 /*
- * A supplier that the program starts before there is a directory for segments. It has
- * memory of its own from the first call, which a thread of the library makes a segment when
- * the directory is there, at the same addresses and whatever the program is doing: programs
- * only store, and may never call the library again.
+ * What cannot be done yet when a program becomes a supplier, and programs may never call the
+ * library again: a thread of the library does it.
+ *
+ * Where there is no directory for segments the supplier has memory of its own from the first
+ * call, which becomes a segment when the directory is there, at the same addresses and
+ * whatever the program is doing. What the agent tells the supplier is put into the control
+ * area when the agent has found the segment.
  */
 #include <string.h>
 #include <unistd.h>
@@ -52,24 +55,35 @@ static int publish(struct supplier *s)
 	return err;
 }
 
+static bool all_done(const struct supplier *s)
+{
+	return !spmi_state.registered || (s->published && s->told);
+}
+
 /* Whether nothing is left to do. Called by the library's thread, now and then. */
 static bool attempt(void)
 {
+	struct supplier *s = &spmi_state.supplier;
 	struct entry_state st;
-	bool all = true;
+	bool done;
 
 	if (!spmi_enter_late(&st))
 		return false;
-	if (spmi_state.pid == getpid() && spmi_state.registered && !spmi_state.supplier.published)
-		all = publish(&spmi_state.supplier) == 0;
+	if (spmi_state.pid == getpid() && spmi_state.registered) {
+		if (!s->published)
+			publish(s);
+		if (s->published && !s->told)
+			s->told = notice_map(s);
+	}
+	done = all_done(s);
 	spmi_leave(&st);
-	return all;
+	return done;
 }
 
 /* Sees to it that what cannot be done yet is done. Without a thread the next call does so. */
 void publish_begin(void)
 {
-	if (spmi_state.registered && !spmi_state.supplier.published)
+	if (!all_done(&spmi_state.supplier))
 		late_begin(&late, attempt);
 }
 

@@ -100,7 +100,7 @@ static int make_file(struct place *p)
 	struct new_file f;
 	int err;
 
-	if ((err = file_create(&f, p->dir.fd, 0660)))
+	if ((err = file_create(&f, p->dir.fd, 0640)))
 		return spmi_fail_errno("segment directory: new file", err);
 	memcpy(p->name, f.name, sizeof(p->name));
 	if ((err = hold(&p->file, f.fd)) || (err = file_lock(p->file.fd)))
@@ -134,8 +134,6 @@ static int make_whole_file(struct segment *s, struct place *p)
 
 	if (err)
 		return err;
-	if (file_beyond_limit(s->end))
-		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
 	err = file_room(p->file.fd, 0, s->end);
 	return err ? spmi_fail_errno("segment", err) : 0;
 }
@@ -162,19 +160,20 @@ int segment_to_file(struct segment *s, struct place *p)
 }
 
 /*
- * Makes the file end at end. It grows as it is allocated, so that it never has a hole, for
- * which a reader would refuse it. The guard page becomes room like the rest.
+ * Makes the file end at end, with room for all of it: readers refuse a file with holes, in
+ * which a load may cost them memory.
  */
 int segment_extend(struct segment *s, struct place *p, uint64_t end)
 {
-	uint64_t from = s->guard && s->end == s->guard + page_size() ? s->guard : s->end;
-	int err;
+	int err = 0;
 
 	if (!s->own && !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
 	if (end > s->limit || file_beyond_limit(end))
 		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
-	if (!s->own && (err = file_room(p->file.fd, from, end - from)))
+	if (!s->own)
+		err = file_room(p->file.fd, s->end, end - s->end);
+	if (err)
 		return spmi_fail_errno("segment", err);
 	set_end(s, end);
 	if (s->header)
@@ -183,13 +182,19 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 }
 
 /* A page behind the end that nothing can be stored in. */
-void segment_guard(struct segment *s)
+int segment_guard(struct segment *s, struct place *p)
 {
-	if (s->end + page_size() > s->limit)
-		return;
-	s->guard = s->end;
-	mprotect(s->base + s->guard, (size_t)page_size(), PROT_NONE);
-	set_end(s, s->end + page_size());
+	uint64_t guard = s->end;
+	int err;
+
+	if (guard + page_size() > s->limit)
+		return 0;
+	err = segment_extend(s, p, guard + page_size());
+	if (err)
+		return err;
+	s->guard = guard;
+	mprotect(s->base + guard, (size_t)page_size(), PROT_NONE);
+	return 0;
 }
 
 int segment_publish(struct segment *s, struct place *p)
@@ -263,12 +268,10 @@ static int new_region(struct segment *s, struct place *p, struct region *r, uint
 int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off)
 {
 	struct region *r = &s->data;
-	int err = 0;
+	int err;
 
 	len = sizeof(struct area_head) + round_up(len ? len : 1, 8);
-	if (r->end - r->at < len)
-		err = new_region(s, p, r, len < DATA_REGION ? DATA_REGION : len);
-	if (err)
+	if (r->end - r->at < len && (err = new_region(s, p, r, len < DATA_REGION ? DATA_REGION : len)))
 		return err;
 	*off = r->at + sizeof(struct area_head);
 	r->at += len;
@@ -292,15 +295,16 @@ struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n)
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot)
 {
 	uint32_t block = block_of(n);
+	struct region r;
 	int err;
 
 	if (block >= SEG_BLOCKS)
 		return spmi_fail(SiCallocFailed, "segment: too many contexts");
 	if (s->blocks <= block) {
-		err = new_region(s, p, &s->slots, ((uint64_t)SEG_BLOCK_FIRST << block) * sizeof(**slot));
+		err = new_region(s, p, &r, ((uint64_t)SEG_BLOCK_FIRST << block) * sizeof(**slot));
 		if (err)
 			return err;
-		store_u64(&s->header->slot_block[block], s->slots.at);
+		store_u64(&s->header->slot_block[block], r.at);
 		s->blocks = block + 1;
 	}
 	*slot = segment_slot_at(s, n);

@@ -5,33 +5,20 @@
 
 #include "internal.h"
 
-/*
- * On i386 the time stamp of 64-bit words is aligned to 4 bytes only within the control
- * area. Readers want its words aligned, so the whole area moves.
- */
-static uint64_t start(void)
-{
-	uint64_t at = sizeof(struct seg_header) + offsetof(SpmiShare, SiShT);
+#define AT SPMI_PAGE_ /* in the segment: the agent's pages are pages of it */
 
-	return sizeof(struct seg_header) + at % sizeof(((SpmiShare *)0)->SiShT.tv_sec);
-}
+_Static_assert(sizeof(struct seg_header) <= AT, "the header comes before");
+_Static_assert(offsetof(SpmiShare, SiShT) % sizeof(((SpmiShare *)0)->SiShT.tv_sec) == 0,
+	       "the words of the time stamp are aligned");
+_Static_assert(offsetof(SpmiShare, SiShGoAway) == offsetof(struct seg_notice, goaway), "the first page");
+_Static_assert(offsetof(SpmiShare, SiShInterval) == SPMI_PAGE_ + offsetof(struct seg_notice, interval) &&
+	       offsetof(SpmiShare, SiShSubscrib) == SPMI_PAGE_ + offsetof(struct seg_notice, subscrib),
+	       "the second page");
 
 /* Length, with what is left free before it. */
 uint64_t share_size(void)
 {
-	return start() - sizeof(struct seg_header) + sizeof(SpmiShare);
-}
-
-/* Tells readers where the fields lie that they use. */
-static void point_to(struct seg_header *h, uint32_t at)
-{
-	h->time_off = at + (uint32_t)offsetof(SpmiShare, SiShT);
-	h->time_word = sizeof(((SpmiShare *)0)->SiShT.tv_sec);
-	h->goaway_off = at + (uint32_t)offsetof(SpmiShare, SiShGoAway);
-	h->goaway_len = sizeof(((SpmiShare *)0)->SiShGoAway);
-	h->interval_off = at + (uint32_t)offsetof(SpmiShare, SiShInterval);
-	h->subscrib_off = at + (uint32_t)offsetof(SpmiShare, SiShSubscrib);
-	h->port_off = at + (uint32_t)offsetof(SpmiShare, SiShPortNo);
+	return AT - sizeof(struct seg_header) + sizeof(SpmiShare);
 }
 
 _Static_assert(sizeof(((SpmiShare *)0)->SiShT.tv_usec) == sizeof(((SpmiShare *)0)->SiShT.tv_sec),
@@ -39,8 +26,8 @@ _Static_assert(sizeof(((SpmiShare *)0)->SiShT.tv_usec) == sizeof(((SpmiShare *)0
 
 SpmiShare *share_write(const struct supplier *s, const struct request *r)
 {
-	uint64_t at = start();
-	SpmiShare *share = (SpmiShare *)(s->segment.base + at);
+	struct seg_header *h = s->segment.header;
+	SpmiShare *share = (SpmiShare *)(s->segment.base + AT);
 
 	share->SiShMajor = SEG_MAJOR;
 	share->SiShMinor = SEG_MINOR;
@@ -53,6 +40,7 @@ SpmiShare *share_write(const struct supplier *s, const struct request *r)
 	share->SiShArea = s->segment.base + s->area_off;
 	share->SiShAreaLen = (int)s->area_len;
 	gettimeofday(&share->SiShT, NULL);
-	point_to(s->segment.header, (uint32_t)at);
+	h->time_off = (uint32_t)(AT + offsetof(SpmiShare, SiShT));
+	h->time_word = sizeof(share->SiShT.tv_sec);
 	return share;
 }

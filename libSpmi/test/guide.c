@@ -72,7 +72,7 @@ static void permanent(const char *program)
 	pid = start(program);
 	AWAIT(count_files(".dds", NULL) == 1);
 	v = view_segment();
-	*(uint32_t *)(v.base + v.h->goaway_off) = 1;
+	give_notice(1, 0, 0);
 	stop(pid, 0);
 }
 
@@ -86,8 +86,7 @@ static void volatile_one(const char *program)
 	AWAIT(count_files(".dds", NULL) == 1);
 	v = view_segment();
 	check_tree(&v);
-	*(uint32_t *)(v.base + v.h->interval_off) = 20;
-	*(volatile uint32_t *)(v.base + v.h->subscrib_off) = 1;
+	give_notice(0, 20, 1);
 	AWAIT(*(volatile uint32_t *)&v.h->slots_count == 1);
 	munmap(v.base, v.len);
 	v = view_segment();

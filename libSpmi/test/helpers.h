@@ -48,16 +48,24 @@ static char test_file[96];
 		} \
 	} while (0)
 
+/* Makes a folder of the directory. */
+static inline void make_folder(const char *name, mode_t mode)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", test_dir, name);
+	CHECK(mkdir(path, mode) == 0 && chmod(path, mode) == 0);
+}
+
 /* Makes the directory as the agent's Install does, save for its owner. */
 static inline void make_dir(void)
 {
-	char path[96];
 
 	strcpy(test_dir, "/dev/shm/spmi-test-XXXXXX");
 	CHECK(mkdtemp(test_dir));
 	CHECK(chmod(test_dir, 03773) == 0);
-	snprintf(path, sizeof(path), "%s/claims", test_dir);
-	CHECK(mkdir(path, 01777) == 0 && chmod(path, 01777) == 0);
+	make_folder("claims", 01777);
+	make_folder(SEG_NOTICE_DIR, 0755);
 	snprintf(test_file, sizeof(test_file), "%s/claims/hook", test_dir);
 	CHECK(setenv("RTIME_DDS_DIR", test_dir, 1) == 0);
 }
@@ -80,6 +88,8 @@ static inline int done(void)
 	char path[96];
 
 	snprintf(path, sizeof(path), "%s/claims", test_dir);
+	empty_dir(path);
+	snprintf(path, sizeof(path), "%s/%s", test_dir, SEG_NOTICE_DIR);
 	empty_dir(path);
 	empty_dir(test_dir);
 	return 0;
@@ -107,6 +117,31 @@ static inline int count_files(const char *suffix, char name[256])
 	closedir(d);
 	return n;
 }
+
+/* Tells the only supplier there is what the agent would. */
+static inline void give_notice(uint32_t goaway, uint32_t interval, uint32_t subscrib)
+{
+	struct seg_notice n = { goaway, interval, subscrib };
+	char name[256], path[400], page[SEG_NOTICE_LEN] = "";
+	int fd;
+
+	CHECK(count_files(".dds", name) == 1);
+	snprintf(path, sizeof(path), "%s/%s/%s", test_dir, SEG_NOTICE_DIR, name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	memcpy(page, &n, sizeof(n));
+	CHECK(fd >= 0 && pwrite(fd, page, sizeof(page), 0) == (ssize_t)sizeof(page));
+	close(fd);
+}
+
+/* Waits for a condition: two minutes, which is plenty. */
+#define UNTIL(cond) \
+	do { \
+		int tries_ = 0; \
+		while (!(cond)) { \
+			CHECK(tries_++ < 120000 && #cond); \
+			usleep(1000); \
+		} \
+	} while (0)
 
 struct view { /* a segment as a reader maps it */
 	int fd;

@@ -48,6 +48,7 @@ cat list`, top)
 		"d " + filepath.Dir(layout.DefaultDir) + " 0755 root root -",
 		fmt.Sprintf("d %s %04o someone some -", layout.DefaultDir, layout.DirMode),
 		fmt.Sprintf("d %s/%s %04o someone some -", layout.DefaultDir, layout.ClaimsDir, layout.ClaimsMode),
+		fmt.Sprintf("d %s/%s %04o someone some -", layout.DefaultDir, layout.NoticeDir, layout.NoticeMode),
 	}
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", lines, want)

@@ -17,11 +17,14 @@ const (
 	NewPrefix  = ".new-"
 	Suffix     = ".dds"
 	ClaimsDir  = "claims" // below the segment directory; a file per user, named by uid
+	NoticeDir  = ".agent" // the agent's; a file per segment, of the same name
 
 	DirMode     = 0o3773
 	ClaimsMode  = 0o1777
-	FileMode    = 0o660
+	FileMode    = 0o640 // its owner alone writes it; the agent's group reads it
 	ClaimMode   = 0o644
+	NoticeMode  = 0o755 // of the folder
+	NoticeFile  = 0o644
 	MapSize64   = 1 << 30 // address space that a 64-bit writer reserves
 	MapSize32   = 64 << 20
 	AliveOffset = 0 // a write lock on this byte, held for life
@@ -32,7 +35,7 @@ const (
 	Magic = "RTDDSEG1"
 	Order = 0x01020304
 	Major = 1
-	Minor = 1
+	Minor = 2
 )
 
 // States of a segment.
@@ -90,11 +93,7 @@ const (
 	HdrSlotBlock     = 104 // [SlotBlocks]u64 atomic, 0 while there is none
 	HdrTimeOff       = 264 // u32
 	HdrTimeWord      = 268 // u32, 4 or 8: width of seconds and of microseconds
-	HdrGoAwayOff     = 272 // u32
-	HdrGoAwayLen     = 276 // u32, 1 or 4
-	HdrIntervalOff   = 280 // u32, of a u32 in milliseconds
-	HdrSubscribOff   = 284 // u32, of a u32
-	HdrPortOff       = 288 // u32, of a u16
+	HdrTimeOut       = 272 // u32, seconds as for SpmiInit; 0 none given, TimeOutNever; from minor version 2 on
 	HdrLanguage      = 292 // u32
 	HdrName          = 296 // [64]byte
 
@@ -106,6 +105,25 @@ const (
 	RecentCount = 32
 
 	HdrUpdates = 488 // u32 atomic, 1 before the first update; from minor version 1 on
+)
+
+// TimeOutNever in HdrTimeOut asks that no supplier count as dead for want of a time stamp.
+const TimeOutNever = 1<<32 - 1
+
+// What else may stand there, in seconds.
+const (
+	TimeOutLeast = 15
+	TimeOutMost  = 600
+)
+
+// A notice is what the agent has to tell a supplier, in a file of the agent's own: the
+// supplier's own file the agent can only read. It is one page of 4096 bytes with three
+// words, and a supplier takes no offset, size or index from it.
+const (
+	NoticeLen      = 4096
+	NoticeGoAway   = 0 // u32, when the supplier was told to go away, in seconds since 1970; 0: it is not
+	NoticeInterval = 4 // u32, shortest interval in milliseconds at which somebody asks; 0: unknown
+	NoticeSubscrib = 8 // u32, values that are being asked for
 )
 
 // Offsets in a statistic's record.

@@ -23,9 +23,7 @@ var inGo = []struct {
 	{"header contexts_off", HdrContextsOff, 8}, {"header contexts_count", HdrContextsCount, 4}, {"header context_len", HdrContextLen, 4},
 	{"header slots_count", HdrSlotsCount, 4}, {"header slot_len", HdrSlotLen, 4}, {"header slot_block", HdrSlotBlock, 8 * SlotBlocks},
 	{"header time_off", HdrTimeOff, 4}, {"header time_word", HdrTimeWord, 4},
-	{"header goaway_off", HdrGoAwayOff, 4}, {"header goaway_len", HdrGoAwayLen, 4},
-	{"header interval_off", HdrIntervalOff, 4}, {"header subscrib_off", HdrSubscribOff, 4},
-	{"header port_off", HdrPortOff, 4}, {"header language", HdrLanguage, 4}, {"header name", HdrName, PathLen}, {"header recent", HdrRecent, 4 * RecentCount},
+	{"header timeout", HdrTimeOut, 4}, {"header language", HdrLanguage, 4}, {"header name", HdrName, PathLen}, {"header recent", HdrRecent, 4 * RecentCount},
 	{"header updates", HdrUpdates, 4},
 
 	{"stat -", 0, StatLen}, {"stat name", StatName, NameLen}, {"stat descr", StatDescr, DescrLen},
@@ -40,6 +38,8 @@ var inGo = []struct {
 	{"context stat_count", CtxStatCount, 4}, {"context data_off", CtxDataOff, 8}, {"context data_len", CtxDataLen, 4},
 	{"context update", CtxUpdate, 4}, {"context help_off", CtxHelpOff, 8}, {"context help_len", CtxHelpLen, 4},
 	{"context labels_len", CtxLabelsLen, 4}, {"context labels_off", CtxLabelsOff, 8},
+
+	{"notice -", 0, 12}, {"notice goaway", NoticeGoAway, 4}, {"notice interval", NoticeInterval, 4}, {"notice subscrib", NoticeSubscrib, 4},
 
 	{"slot -", 0, SlotLen}, {"slot path", CtxPath, PathLen}, {"slot descr", CtxDescr, DescrLen},
 	{"slot asn", CtxASN, 4}, {"slot seq", SlotSeq, 4}, {"slot template", SlotTemplate, 4}, {"slot active", SlotActive, 4},

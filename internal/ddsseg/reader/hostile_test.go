@@ -79,11 +79,6 @@ func TestDamagedRecords(t *testing.T) {
 		"time stamp in the header":  {put32(layout.HdrTimeOff, 64), format},
 		"time stamp unaligned":      {put32(layout.HdrTimeOff, 516), format},
 		"time stamp's width":        {put32(layout.HdrTimeWord, 3), format},
-		"go-away word's place":      {put32(layout.HdrGoAwayOff, readertest.DefaultSize), format},
-		"go-away word's length":     {put32(layout.HdrGoAwayLen, 2), format},
-		"interval's place":          {put32(layout.HdrIntervalOff, 0), format},
-		"subscription's place":      {put32(layout.HdrSubscribOff, 1<<31), format},
-		"port's place":              {put32(layout.HdrPortOff, 1), format},
 		"statistics' place":         {put64(layout.HdrStatsOff, math.MaxUint64-7), format},
 		"statistics unaligned":      {put64(layout.HdrStatsOff, 513), format},
 		"statistics in the header":  {put64(layout.HdrStatsOff, 8), format},
@@ -227,9 +222,6 @@ func use(r *reader.Reader) {
 		_, _ = r.Collect(&c.Place, fields, make([]uint64, len(fields)))
 	}
 	_, _ = r.Stamp()
-	_, _ = r.GoAway()
-	_ = r.SetGoAway()
-	_ = r.SetDemand(1, 1)
 	_, _ = r.State()
 }
 

@@ -91,7 +91,7 @@ func TestPeek(t *testing.T) {
 	dir := supplyDir(t)
 	stats := []writer.StatDecl{{Name: "a", Type: layout.ULong, DataType: layout.ULong, Size: 8}}
 	decls := []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/I", Template: true, Stats: stats, DataLen: 8}}
-	w, err := writer.Create(dir, "busy", decls, nil, nil)
+	w, err := writer.Create(dir, writer.Program{Name: "busy"}, decls, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

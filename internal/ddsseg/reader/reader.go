@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/shm"
@@ -40,6 +41,9 @@ type Info struct {
 	Start    uint64 // of the process, in ticks since boot
 	Word     int    // bytes of a pointer
 	Language int    // LanguageC, LanguageGo or another
+	// TimeOut is how long the program wants suppliers to be waited for that do not renew
+	// their time stamps: 15 s to 10 min, 0 where it gave none, -1 for ever.
+	TimeOut time.Duration
 }
 
 // Reader reads one supplier's segment. Everything that it returns is a copy, checked
@@ -75,7 +79,7 @@ func (h *header) u64(off int) uint64 { return binary.NativeEndian.Uint64(h[off:]
 // Open opens and checks the segment at path. It takes what has been published
 // only, and what belongs to the user that it names.
 func Open(path string, l Limits) (*Reader, error) {
-	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Write: true, Solid: true})
+	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Solid: true})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (r *Reader) load() error {
 	}
 	h := &r.head
 	r.info = Info{UID: st.UID, PID: h.u32(layout.HdrPID), PIDNS: h.u64(layout.HdrPIDNS), Start: h.u64(layout.HdrStart),
-		Word: int(h.u32(layout.HdrWord)), Language: int(h.u32(layout.HdrLanguage))}
+		Word: int(h.u32(layout.HdrWord)), Language: int(h.u32(layout.HdrLanguage)), TimeOut: h.timeOut()}
 	if h.u32(layout.HdrUID) != st.UID {
 		return fmt.Errorf("%w: user %d, and the file's owner is %d", ErrOwner, h.u32(layout.HdrUID), st.UID)
 	}
@@ -152,27 +156,31 @@ func (h *header) check(m *shm.Map) error {
 	default:
 		return bad("state %d", state)
 	}
-	return h.checkWords(m)
+	return h.checkStamp(m)
 }
 
-// checkWords looks at where the words lie that supplier and reader talk through.
-func (h *header) checkWords(m *shm.Map) error {
-	at := func(what string, off, size, count uint64) error {
-		if off%size != 0 || off < layout.HeaderLen || !m.Has(off, size*count) {
-			return bad("%s at offset %d", what, off)
-		}
-		return nil
-	}
-	width, goaway := uint64(h.u32(layout.HdrTimeWord)), uint64(h.u32(layout.HdrGoAwayLen))
-	switch {
-	case width != 4 && width != 8:
+// checkStamp looks at where the time stamp lies.
+func (h *header) checkStamp(m *shm.Map) error {
+	off, width := uint64(h.u32(layout.HdrTimeOff)), uint64(h.u32(layout.HdrTimeWord))
+	if width != 4 && width != 8 {
 		return bad("times of %d bytes", width)
-	case goaway != 1 && goaway != 4:
-		return bad("a go-away word of %d bytes", goaway)
 	}
-	return errors.Join(at("time stamp", uint64(h.u32(layout.HdrTimeOff)), width, 2), at("go-away word", uint64(h.u32(layout.HdrGoAwayOff)), goaway, 1),
-		at("interval", uint64(h.u32(layout.HdrIntervalOff)), 4, 1), at("subscription", uint64(h.u32(layout.HdrSubscribOff)), 4, 1),
-		at("port", uint64(h.u32(layout.HdrPortOff)), 2, 1))
+	if off%width != 0 || off < layout.HeaderLen || !m.Has(off, 2*width) {
+		return bad("time stamp at offset %d", off)
+	}
+	return nil
+}
+
+// timeOut returns the time-out that the supplier has asked for: 0 where it gave none or
+// one out of range, -1 where it wants none to hold.
+func (h *header) timeOut() time.Duration {
+	switch s := h.u32(layout.HdrTimeOut); {
+	case s == layout.TimeOutNever:
+		return -1
+	case s >= layout.TimeOutLeast && s <= layout.TimeOutMost:
+		return time.Duration(s) * time.Second
+	}
+	return 0
 }
 
 // Info returns what the header says.

@@ -10,9 +10,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
@@ -336,41 +339,86 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for _, goaway := range []uint32{1, 4} {
+	s := sample(t, 0)
+	r := open(t, s.Publish(t.TempDir(), -1))
+	at := time.Unix(1700000000, 123456000)
+	s.Stamp(at)
+	if got, err := r.Stamp(); err != nil || !got.Equal(at) {
+		t.Errorf("%v %v", got, err)
+	}
+	s.Stamp(time.Unix(0, 0))
+	if got, err := r.Stamp(); err != nil || !got.IsZero() {
+		t.Errorf("no time stamp: %v %v", got, err)
+	}
+	s.Put32(layout.HdrState, layout.StateEnded)
+	if st, err := r.State(); st != layout.StateEnded || err != nil {
+		t.Errorf("%v %v", st, err)
+	}
+}
+
+// TestTimeOut: what a program asks for counts if it may.
+func TestTimeOut(t *testing.T) {
+	for word, want := range map[uint32]time.Duration{0: 0, 14: 0, 15: 15 * time.Second, 600: 10 * time.Minute, 601: 0, layout.TimeOutNever: -1} {
 		s := sample(t, 0)
-		s.Put32(layout.HdrGoAwayLen, goaway)
-		r := open(t, s.Publish(t.TempDir(), -1))
-		at := time.Unix(1700000000, 123456000)
-		s.Stamp(at)
-		if got, err := r.Stamp(); err != nil || !got.Equal(at) {
-			t.Errorf("%v %v", got, err)
+		s.Put32(layout.HdrTimeOut, word)
+		if got := open(t, s.Publish(t.TempDir(), -1)).Info().TimeOut; got != want {
+			t.Errorf("%d: %v", word, got)
 		}
-		s.Stamp(time.Unix(0, 0))
-		if got, err := r.Stamp(); err != nil || !got.IsZero() {
-			t.Errorf("no time stamp: %v %v", got, err)
+	}
+}
+
+// TestNotice: a notice is a page of the agent's that stays the same file, readable for all
+// whatever the umask; nothing but its own file is written to.
+func TestNotice(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o077))
+	dir := t.TempDir()
+	s := sample(t, 0)
+	_, name := filepath.Split(s.Publish(dir, -1))
+	if err := (reader.Notice{}).Write(dir, name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, layout.NoticeDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var ino uint64
+	for _, c := range []struct {
+		n    reader.Notice
+		want readertest.Notice
+	}{
+		{reader.Notice{}, readertest.Notice{}},
+		{reader.Notice{Interval: 1500 * time.Millisecond, Values: 12}, readertest.Notice{Interval: 1500, Values: 12}},
+		{reader.Notice{Interval: time.Microsecond, Values: 1}, readertest.Notice{Interval: 1, Values: 1}},
+		{reader.Notice{GoAway: time.Unix(1700000000, 1)}, readertest.Notice{GoAway: 1700000000}},
+		{reader.Notice{GoAway: time.Unix(1<<32, 0)}, readertest.Notice{GoAway: 1}},
+	} {
+		if err := c.n.Write(dir, name); err != nil {
+			t.Fatal(err)
 		}
-		if set, err := r.GoAway(); set || err != nil {
-			t.Errorf("%v %v", set, err)
+		if got := s.Notice(); got != c.want {
+			t.Errorf("%+v stands there as %+v", c.n, got)
 		}
-		if err := r.SetGoAway(); err != nil {
-			t.Error(err)
+		var st unix.Stat_t
+		if err := unix.Stat(reader.NoticePath(dir, name), &st); err != nil || st.Mode&0o7777 != layout.NoticeFile {
+			t.Errorf("mode %o, %v", st.Mode, err)
 		}
-		if set, err := r.GoAway(); !set || err != nil {
-			t.Errorf("%v %v", set, err)
+		if ino != 0 && st.Ino != ino {
+			t.Error("it is another file")
 		}
-		if err := r.SetDemand(12, 1500*time.Millisecond); err != nil {
-			t.Error(err)
-		}
-		if n, ms, port := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff), s.Get32(readertest.PortOff); n != 12 || ms != 1500 || port != 0 {
-			t.Errorf("%d values, %d ms, port %d", n, ms, port)
-		}
-		if err := r.SetDemand(1, time.Microsecond); err != nil || s.Get32(readertest.IntervalOff) != 1 {
-			t.Errorf("%v, %d ms", err, s.Get32(readertest.IntervalOff))
-		}
-		s.Put32(layout.HdrState, layout.StateEnded)
-		if st, err := r.State(); st != layout.StateEnded || err != nil {
-			t.Errorf("%v %v", st, err)
-		}
+		ino = st.Ino
+	}
+	link := reader.NoticePath(dir, "link")
+	if err := os.Symlink(s.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := (reader.Notice{}).Write(dir, "link"); err == nil {
+		t.Error("a link was followed")
+	}
+	folder := filepath.Join(dir, layout.NoticeDir)
+	if err := os.Chown(folder, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := (reader.Notice{}).Write(dir, name); !errors.Is(err, reader.ErrOwner) {
+		t.Errorf("in another user's folder: %v", err)
 	}
 }
 
@@ -402,11 +450,8 @@ func TestTruncatedReader(t *testing.T) {
 			_, err := r.Collect(&c.Place, []reader.Field{c.Stats[0].Field()}, make([]uint64, 1))
 			return err
 		},
-		"State":     func() error { _, err := r.State(); return err },
-		"Stamp":     func() error { _, err := r.Stamp(); return err },
-		"GoAway":    func() error { _, err := r.GoAway(); return err },
-		"SetGoAway": r.SetGoAway,
-		"SetDemand": func() error { return r.SetDemand(1, 1) },
+		"State": func() error { _, err := r.State(); return err },
+		"Stamp": func() error { _, err := r.Stamp(); return err },
 	} {
 		if err := f(); !errors.Is(err, shm.ErrFault) {
 			t.Errorf("%s: %v", name, err)

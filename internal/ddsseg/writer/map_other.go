@@ -4,6 +4,7 @@ package writer
 
 import (
 	"errors"
+	"os"
 	"unsafe"
 )
 
@@ -20,6 +21,9 @@ func (m *writerMap) extend(uint64) error { return errors.ErrUnsupported }
 func (m *writerMap) publish() error      { return errors.ErrUnsupported }
 func (m *writerMap) end()                {}
 func (m *writerMap) free()               {}
+
+func openNotice(string) *os.File { return nil }
+func unlinked(*os.File) bool     { return false }
 
 func identity() (pidns, start uint64) { return 0, 0 }
 

@@ -62,33 +62,32 @@ type Writer struct {
 	mine   map[string]bool // paths that are claimed
 	ended  bool
 
-	line  Line
-	end   uint64         // bytes in use
-	pools [64]([]uint64) // free blocks of 1<<k bytes
-	slots []uint32       // free slots
-	used  uint32         // slots ever used
-	block [layout.SlotBlocks]uint64
-	fixed []Area
-	decls []ContextDecl
+	line   Line
+	notice Notice
+	end    uint64         // bytes in use
+	pools  [64]([]uint64) // free blocks of 1<<k bytes
+	slots  []uint32       // free slots
+	used   uint32         // slots ever used
+	block  [layout.SlotBlocks]uint64
+	fixed  []Area
+	decls  []ContextDecl
 }
 
-// shareLen is the size of the line that holds what both sides write while the supplier
-// lives: time, go away, interval, subscriptions and port.
-const (
-	shareLen      = 64
-	shareTime     = 0
-	shareGoAway   = 16
-	shareInterval = 20
-	shareSubscrib = 24
-	sharePort     = 28
-)
+// stampLen is the size of the line that holds the time stamp.
+const stampLen = 64
+
+// Program is what a segment says of the program that makes it.
+type Program struct {
+	Name    string
+	TimeOut uint32 // see layout.HdrTimeOut
+}
 
 // Create makes, fills and publishes a segment in dir, claiming the paths first.
 // A *ClaimedError says that one of them is taken; every other error that the directory
 // or the system does not allow a segment. Nothing is left behind then. prepare, unless
 // nil, stores what is to stand there when readers see the segment for the first time;
 // its error is Create's.
-func Create(dir, name string, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
+func Create(dir string, p Program, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
 	c, err := openClaims(dir)
 	if err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func Create(dir, name string, contexts []ContextDecl, claim []string, prepare fu
 		return nil, err
 	}
 	if w.m, err = newWriterMap(dir); err == nil {
-		if err = w.fill(name); err == nil && prepare != nil {
+		if err = w.fill(p); err == nil && prepare != nil {
 			err = prepare(w)
 		}
 		if err == nil {
@@ -115,23 +114,24 @@ func Create(dir, name string, contexts []ContextDecl, claim []string, prepare fu
 		c.close()
 		return nil, err
 	}
+	w.notice.path = noticePath(w.m.path)
 	return w, nil
 }
 
 // fill writes all that stands when the segment is published.
-func (w *Writer) fill(name string) error {
+func (w *Writer) fill(p Program) error {
 	stats := 0
 	for _, c := range w.decls {
 		stats += len(c.Stats)
 	}
 	statsOff := uint64(layout.HeaderLen)
 	contextsOff := statsOff + uint64(stats)*layout.StatLen
-	share := contextsOff + uint64(len(w.decls))*layout.ContextLen
-	if err := w.reserve(share + shareLen); err != nil {
+	stamp := contextsOff + uint64(len(w.decls))*layout.ContextLen
+	if err := w.reserve(stamp + stampLen); err != nil {
 		return err
 	}
-	w.header(name, share)
-	w.line = Line{w.at(share)}
+	w.header(p, stamp)
+	w.line = Line{w.at(stamp)}
 	w.put64(layout.HdrStatsOff, statsOff)
 	w.put32(layout.HdrStatsCount, uint32(stats))
 	w.put64(layout.HdrContextsOff, contextsOff)
@@ -153,7 +153,7 @@ func (w *Writer) fill(name string) error {
 	return nil
 }
 
-func (w *Writer) header(name string, share uint64) {
+func (w *Writer) header(p Program, stamp uint64) {
 	copy(w.m.mem[layout.HdrMagic:], layout.Magic)
 	w.put32(layout.HdrOrder, layout.Order)
 	*(*uint16)(w.at(layout.HdrMajor)) = layout.Major
@@ -168,15 +168,11 @@ func (w *Writer) header(name string, share uint64) {
 	w.put64(layout.HdrPIDNS, pidns)
 	w.put64(layout.HdrStart, start)
 	w.put32(layout.HdrUID, uint32(os.Geteuid()))
-	w.put32(layout.HdrTimeOff, uint32(share+shareTime))
+	w.put32(layout.HdrTimeOff, uint32(stamp))
 	w.put32(layout.HdrTimeWord, 8)
-	w.put32(layout.HdrGoAwayOff, uint32(share+shareGoAway))
-	w.put32(layout.HdrGoAwayLen, 4)
-	w.put32(layout.HdrIntervalOff, uint32(share+shareInterval))
-	w.put32(layout.HdrSubscribOff, uint32(share+shareSubscrib))
-	w.put32(layout.HdrPortOff, uint32(share+sharePort))
+	w.put32(layout.HdrTimeOut, p.TimeOut)
 	w.put32(layout.HdrLanguage, layout.LanguageGo)
-	w.text(layout.HdrName, layout.PathLen, name)
+	w.text(layout.HdrName, layout.PathLen, p.Name)
 }
 
 func (w *Writer) stat(off uint64, s StatDecl) error {
@@ -253,36 +249,23 @@ func (w *Writer) words(off uint64, n uint32) []uint64 {
 // Fixed returns the area of the i-th context that the writer was created with.
 func (w *Writer) Fixed(i int) Area { return w.fixed[i] }
 
-// Line returns what both sides write.
+// Line returns where the time stamp stands.
 func (w *Writer) Line() Line { return w.line }
 
-// Line is the part of a segment that both sides write while the supplier lives.
+// Notice returns what the agent tells the supplier.
+func (w *Writer) Notice() *Notice { return &w.notice }
+
+// Line is the line of a segment that the time stamp has to itself.
 type Line struct{ p unsafe.Pointer }
 
 // NewLine returns a line in private memory.
-func NewLine() Line { return Line{unsafe.Pointer(new([shareLen / 8]uint64))} }
+func NewLine() Line { return Line{unsafe.Pointer(new([stampLen / 8]uint64))} }
 
 // Stamp sets the time. A reader may see the seconds of one stamp with the microseconds
 // of another, which is at most a second off.
 func (l Line) Stamp(t time.Time) {
 	atomic.StoreInt64((*int64)(l.p), t.Unix())
-	atomic.StoreInt64((*int64)(unsafe.Add(l.p, shareTime+8)), int64(t.Nanosecond()/1000))
-}
-
-// GoAway reports whether a reader told the supplier to go.
-func (l Line) GoAway() bool { return atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareGoAway))) != 0 }
-
-// Stay takes back that the supplier was told to go.
-func (l Line) Stay() { atomic.StoreUint32((*uint32)(unsafe.Add(l.p, shareGoAway)), 0) }
-
-// Interval returns the shortest interval at which somebody asks, 0 if none is known.
-func (l Line) Interval() time.Duration {
-	return time.Duration(atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareInterval)))) * time.Millisecond
-}
-
-// Subscribed returns the number of values that are asked for.
-func (l Line) Subscribed() int {
-	return int(atomic.LoadUint32((*uint32)(unsafe.Add(l.p, shareSubscrib))))
+	atomic.StoreInt64((*int64)(unsafe.Add(l.p, 8)), int64(t.Nanosecond()/1000))
 }
 
 // Claim claims all the paths or none.
@@ -332,6 +315,7 @@ func (w *Writer) End() {
 	w.ended = true
 	w.put32(layout.HdrState, layout.StateEnded)
 	w.m.end()
+	w.notice.close()
 	w.claims.release(slices.Collect(maps.Keys(w.mine))...)
 	w.claims.close()
 }

@@ -261,14 +261,32 @@ typedef struct {
 } cx_create;
 
 /*
- * The control area of a supplier, in shared memory. A program reads SiShArea,
- * SiShGoAway, SiShInterval and SiShSubscrib, and writes SiShT and SiShPortNo;
- * everything else it leaves alone.
+ * The control area of a supplier. A program reads SiShArea, SiShGoAway, SiShInterval and
+ * SiShSubscrib, and writes SiShT and SiShPortNo; everything else it leaves alone.
+ *
+ * What the agent writes comes first, each part on a page of its own: these pages are a file
+ * of the agent's. A program that stores there keeps what it has stored to itself, and is not
+ * told any more what else stands on that page. The other fields are in the program's own
+ * segment, which the agent can only read. See SpmiDdsInit(3).
  *
  * SiShT may be in the machine's own byte order, as gettimeofday stores it, or
  * big-endian: what counts is that it changes.
  */
+#if defined(__x86_64__) || defined(__i386__)
+#define SPMI_PAGE_ 4096
+#else
+#define SPMI_PAGE_ 65536 /* the longest pages there are */
+#endif
+
 typedef struct {
+	int SiShGoAway; /* boolean: the supplier is asked to terminate */
+	char SiShPad1_[SPMI_PAGE_ - sizeof(int)];
+	int SiShPad2_;
+	int SiShInterval; /* shortest interval, in ms, at which somebody asks */
+	int SiShSubscrib; /* number of values now being asked for */
+	char SiShPad3_[SPMI_PAGE_ - 3 * sizeof(int)];
+	struct timeval SiShT; /* time of the last update by the supplier */
+	struct timeval SiShPost;
 	short SiShMajor;
 	short SiShMinor;
 	char SiShName[64]; /* FileName, as far as it fits */
@@ -282,7 +300,6 @@ typedef struct {
 	int SiShInstDone;
 	int SiShRefrBegun;
 	int SiShRefrDone;
-	int SiShGoAway; /* boolean: the supplier is asked to terminate */
 	int SiShAlarmSw;
 	cx_create *SiShCxTab;
 	int SiShCxCnt; /* contexts in the table of fixed ones */
@@ -292,10 +309,6 @@ typedef struct {
 	int SiShStatCnt; /* statistics in all tables */
 	char *SiShArea;  /* data area of the fixed contexts */
 	int SiShAreaLen; /* its length: the end of the last field that a statistic names */
-	struct timeval SiShT; /* time of the last update by the supplier */
-	struct timeval SiShPost;
-	int SiShInterval; /* shortest interval, in ms, at which somebody asks */
-	int SiShSubscrib; /* number of values now being asked for */
 	struct SpmiCxLink *SiShAddCx;
 	struct SpmiCxLink *SiShActCx;
 	struct SpmiCxLink *SiShDelCx;

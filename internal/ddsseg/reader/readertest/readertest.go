@@ -4,7 +4,9 @@ package readertest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
 // Stat is a statistic to be.
@@ -51,13 +54,9 @@ type Segment struct {
 	next     uint64 // free room
 }
 
-// Offsets that this package chose for the words that supplier and agent talk through.
+// Offsets that this package chose.
 const (
 	TimeOff     = 512 // two 64-bit words
-	GoAwayOff   = 528
-	IntervalOff = 532
-	SubscribOff = 536
-	PortOff     = 540
 	tablesOff   = 576
 	DefaultSize = 256 << 10
 )
@@ -75,8 +74,7 @@ func New(t testing.TB, name string, size int, contexts ...Context) *Segment {
 		layout.HdrOrder: layout.Order, layout.HdrHeaderLen: layout.HeaderLen, layout.HdrWord: 8,
 		layout.HdrState: layout.StateReady, layout.HdrPID: uint32(os.Getpid()), layout.HdrUID: uint32(os.Getuid()),
 		layout.HdrStatLen: layout.StatLen, layout.HdrContextLen: layout.ContextLen, layout.HdrSlotLen: layout.SlotLen,
-		layout.HdrTimeOff: TimeOff, layout.HdrTimeWord: 8, layout.HdrGoAwayOff: GoAwayOff, layout.HdrGoAwayLen: 4,
-		layout.HdrIntervalOff: IntervalOff, layout.HdrSubscribOff: SubscribOff, layout.HdrPortOff: PortOff,
+		layout.HdrTimeOff: TimeOff, layout.HdrTimeWord: 8,
 		layout.HdrLanguage: layout.LanguageGo,
 	} {
 		s.Put32(uint64(off), v)
@@ -260,8 +258,8 @@ func (s *Segment) Publish(dir string, uid int) string {
 	}
 	name := fmt.Sprintf("%d-%d-%x", uid, os.Getpid(), time.Now().UnixNano())
 	hidden := filepath.Join(dir, layout.NewPrefix+name)
-	s.check(os.WriteFile(hidden, s.B, 0o660))
-	s.check(os.Chmod(hidden, 0o660))
+	s.check(os.WriteFile(hidden, s.B, layout.FileMode))
+	s.check(os.Chmod(hidden, layout.FileMode))
 	s.check(os.Chown(hidden, uid, -1))
 	f, err := os.OpenFile(hidden, os.O_RDWR, 0)
 	s.check(err)
@@ -287,6 +285,24 @@ func (s *Segment) check(err error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// Notice is what the supplier was told, the words as they stand there.
+type Notice struct{ GoAway, Interval, Values uint32 }
+
+// Notice reads what the agent has told the supplier, all zeros where it has told nothing.
+func (s *Segment) Notice() (n Notice) {
+	dir, name := filepath.Split(s.path)
+	b, err := os.ReadFile(reader.NoticePath(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return n
+	}
+	s.check(err)
+	if len(b) != layout.NoticeLen {
+		s.t.Fatalf("a notice of %d bytes", len(b))
+	}
+	word := func(off int) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
+	return Notice{word(layout.NoticeGoAway), word(layout.NoticeInterval), word(layout.NoticeSubscrib)}
 }
 
 // Path returns the path of a segment that is published.

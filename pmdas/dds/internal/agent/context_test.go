@@ -111,7 +111,6 @@ func TestContextsStale(t *testing.T) {
 	if got := l.tree(); got != "" {
 		t.Errorf("%s", got)
 	}
-	s.Put32(readertest.GoAwayOff, 0)
 	s.Put64(readertest.TimeOff, 1)
 	l.second()
 	if got := l.tree(); got != want {

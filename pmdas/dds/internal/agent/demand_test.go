@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
 )
@@ -22,9 +21,8 @@ func TestDemand(t *testing.T) {
 	told := func(values, ms uint32) {
 		t.Helper()
 		l.second()
-		v, i := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff)
-		if v != values || i != ms {
-			t.Errorf("told %d values at %d ms, want %d at %d", v, i, values, ms)
+		if n := s.Notice(); n.Values != values || n.Interval != ms {
+			t.Errorf("told %+v, want %d values at %d ms", n, values, ms)
 		}
 	}
 	id := func(m string) pcp.PMID {
@@ -112,7 +110,7 @@ func TestFastest(t *testing.T) {
 		l.Fetch(d.PMID)
 	}
 	l.second()
-	if ms := s.Get32(readertest.IntervalOff); ms != 250 {
+	if ms := s.Notice().Interval; ms != 250 {
 		t.Errorf("told %d ms", ms)
 	}
 }

@@ -122,7 +122,7 @@ func churn(t *testing.T, dir string) {
 	t.Helper()
 	const stay = 200
 	stats := []writer.StatDecl{{Name: "a", Type: layout.ULong, DataType: layout.ULong, ValueType: layout.Quantity, Size: 8}}
-	w, err := writer.Create(dir, "churn", []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
+	w, err := writer.Create(dir, writer.Program{Name: "churn"}, []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
 		{Path: "DDS/v/many/any", Template: true, Stats: stats, DataLen: 8}}, nil, nil)
 	must(t, err)
 	add := func(path string, n int, value uint64) *writer.Slot {

@@ -18,7 +18,7 @@ func TestTextOfUpdate(t *testing.T) {
 	l := newLab(t)
 	stats := []writer.StatDecl{{Name: "n", Type: layout.ULong, DataType: layout.ULong, ValueType: layout.Quantity, Size: 8},
 		{Name: "text", Type: layout.Char, DataType: layout.Char, ValueType: layout.Quantity, Offset: 8, Size: letters}}
-	w, err := writer.Create(l.dir, "text", []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
+	w, err := writer.Create(l.dir, writer.Program{Name: "text"}, []writer.ContextDecl{{Path: "DDS/v"}, {Path: "DDS/v/many"},
 		{Path: "DDS/v/many/any", Template: true, Stats: stats, DataLen: 8 + letters}}, nil, nil)
 	must(t, err)
 	slot, err := w.Add(2, writer.ContextDecl{Path: "DDS/v/many/one"})

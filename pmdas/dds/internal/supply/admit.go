@@ -36,6 +36,8 @@ func (p *Supply) admit(file string, made int64) {
 	u.Suppliers++
 	u.Bytes += s.bytes
 	p.Counts.Opened++
+	p.settleTimeouts(s)
+	p.notify(s)
 	s.source = p.Table.Opened(s)
 }
 
@@ -64,6 +66,7 @@ func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
 	if alive, err := r.Alive(); err != nil || !alive {
 		r.Close()
 		p.remove(file)
+		p.dropNotice(file)
 		return nil, errors.Join(errDead, err)
 	}
 	return &Supplier{File: file, User: u, r: r, bytes: r.Bytes()}, nil

@@ -2,6 +2,7 @@ package supply
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 			s.stampAt = now.Add(-old)
 		}
 	}
-	timeout := p.Conf.Timeout
+	timeout := p.timeout(s)
 	old := timeout > 0 && now.Sub(s.stampAt) > timeout
 	switch {
 	case old && !s.stale:
@@ -84,17 +85,19 @@ func (p *Supply) retire(s *Supplier, now time.Time) error {
 	p.unload(s)
 	p.Counts.Stale++
 	s.source.Stale(fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second)))
-	return p.sendAway(s)
+	s.sentAway = now
+	p.notify(s)
+	return nil
 }
 
-// returned takes a supplier in again that has come to life, and has itself withdrawn
-// what it was told.
+// returned takes a supplier in again that goes on with its time stamps, whatever it has made
+// of what it was told, and takes that back.
 func (p *Supply) returned(s *Supplier) error {
-	away, err := p.sentAway(s)
-	if err != nil || away || s.leaves {
-		return err
+	if s.leaves {
+		return nil
 	}
-	s.stale = false
+	s.stale, s.sentAway = false, time.Time{}
+	p.notify(s)
 	s.r.Rewind()
 	s.source.Back()
 	return nil
@@ -121,7 +124,9 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	}
 	s.source.Left(state, why)
 	s.r.Close()
+	p.dropNotice(s.File)
 	delete(p.suppliers, s.File)
+	p.settleTimeouts(s)
 	s.User.Suppliers--
 	s.User.Bytes -= s.bytes
 	p.Users.Release(s.User, s.r.Memory())
@@ -142,5 +147,39 @@ func (p *Supply) unload(s *Supplier) {
 	p.takenIn(s)
 	for done := false; !done && !p.due(); {
 		done, _ = p.step(s)
+	}
+}
+
+// timeout returns after which time without a new stamp a supplier counts as dead, 0 for
+// never: the largest that the configuration, the programs of its user and those of root and
+// of the agent's own user ask for. Other users decide nothing for it.
+func (p *Supply) timeout(s *Supplier) time.Duration {
+	t := p.Conf.Timeout
+	for _, uid := range []uint32{0, uint32(os.Geteuid()), s.User.UID} {
+		asked := p.timeouts[uid]
+		if t == 0 || asked < 0 {
+			return 0
+		}
+		t = max(t, asked)
+	}
+	return t
+}
+
+// settleTimeouts finds out what the programs of a supplier's user ask for, when it has come
+// or gone.
+func (p *Supply) settleTimeouts(s *Supplier) {
+	uid := s.User.UID
+	if s.Info().TimeOut == 0 {
+		return
+	}
+	delete(p.timeouts, uid)
+	for _, other := range p.suppliers {
+		asked := other.Info().TimeOut
+		if other.User.UID != uid || asked == 0 || p.timeouts[uid] < 0 {
+			continue
+		}
+		if p.timeouts[uid] = max(p.timeouts[uid], asked); asked < 0 {
+			p.timeouts[uid] = asked
+		}
 	}
 }

@@ -101,7 +101,7 @@ func (p *Supply) mend() {
 // user add files and nobody list or remove others'.
 func Directory() segdir.Dir {
 	d := segdir.Dir{Path: os.Getenv(layout.DirEnv), Mode: layout.DirMode,
-		Inside: []segdir.Sub{{Name: layout.ClaimsDir, Mode: layout.ClaimsMode}}}
+		Inside: []segdir.Sub{{Name: layout.ClaimsDir, Mode: layout.ClaimsMode}, {Name: layout.NoticeDir, Mode: layout.NoticeMode}}}
 	if d.Path == "" {
 		d.Path = layout.DefaultDir
 	}

@@ -25,9 +25,10 @@ type Supplier struct {
 	gone   bool
 	fault  error
 
-	stamp   reader.Stamp // as last seen
-	stampAt time.Time    // when it was first seen so
-	told    Demand
+	stamp    reader.Stamp // as last seen
+	stampAt  time.Time    // when it was first seen so
+	told     Demand
+	sentAway time.Time // when it was told to go away, zero where it is not
 }
 
 // Info returns what the segment says of the supplier for good.

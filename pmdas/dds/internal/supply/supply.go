@@ -92,8 +92,9 @@ type Supply struct {
 	dirError  string // last one logged
 	mendError string
 	list      lister
-	suppliers map[string]*Supplier // by file name
-	order     []*Supplier          // the same, for taking turns
+	suppliers map[string]*Supplier     // by file name
+	timeouts  map[uint32]time.Duration // that users' programs ask for, -1 for none at all
+	order     []*Supplier              // the same, for taking turns
 	turn      int
 	leaving   []*Supplier        // gone, and not all of theirs is given up
 	end       time.Duration      // of the budget, by Clock
@@ -114,7 +115,7 @@ func New(o Options) *Supply {
 	if o.Clock == nil {
 		o.Clock = processorTime
 	}
-	return &Supply{Options: o, suppliers: make(map[string]*Supplier), refused: make(map[string]refusal),
+	return &Supply{Options: o, suppliers: make(map[string]*Supplier), timeouts: make(map[uint32]time.Duration), refused: make(map[string]refusal),
 		list: lister{queue: make(map[uint32][]candidate)}}
 }
 

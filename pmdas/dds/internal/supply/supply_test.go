@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -117,26 +118,31 @@ func TestLife(t *testing.T) {
 	for sup := range b.p.All() {
 		b.p.Tell(sup, Demand{3, 1500 * time.Microsecond})
 	}
-	if v, ms := s.Get32(readertest.SubscribOff), s.Get32(readertest.IntervalOff); v != 3 || ms != 2 {
-		t.Errorf("told %d values at %d ms", v, ms)
+	if got, want := s.Notice(), (readertest.Notice{Interval: 2, Values: 3}); got != want {
+		t.Errorf("told %+v, want %+v", got, want)
 	}
 
 	b.now = b.now.Add(b.p.Conf.Timeout + time.Second)
 	b.p.Tick()
 	b.is("unload", "stale")
-	if s.Get32(readertest.GoAwayOff) == 0 {
-		t.Error("it was not told to go away")
+	if got, want := s.Notice(), (readertest.Notice{GoAway: uint32(b.now.Unix()), Interval: 2, Values: 3}); got != want {
+		t.Errorf("told %+v, want %+v", got, want)
 	}
-	s.Put32(readertest.GoAwayOff, 0)
 	s.Stamp(b.now)
 	b.p.Tick()
 	b.is("back", "has DDS/v/c", "came DDS/v/c/b")
+	if got := s.Notice().GoAway; got != 0 {
+		t.Errorf("still told to go away: %d", got)
+	}
 
 	s.Die()
 	b.p.Look()
 	b.is("unload", "left died")
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("its file is still there: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(b.p.Dir.Path, layout.NoticeDir)); err != nil || len(left) > 0 {
+		t.Errorf("notices that are left: %v, %v", left, err)
 	}
 	if b.p.Len() != 0 || b.p.Bytes() != 0 || b.p.Counts.Died != 1 || b.p.Counts.Stale != 1 {
 		t.Errorf("%d suppliers, %d bytes, %+v", b.p.Len(), b.p.Bytes(), b.p.Counts)
@@ -178,8 +184,8 @@ func TestTrying(t *testing.T) {
 		b.p.Tell(sup, Demand{1, time.Second})
 	}
 	b.p.Tick()
-	if s.Get32(readertest.GoAwayOff) != 0 || s.Get32(readertest.SubscribOff) != 0 {
-		t.Error("the supplier was told something")
+	if _, err := os.Stat(reader.NoticePath(filepath.Split(s.Path()))); !os.IsNotExist(err) {
+		t.Errorf("the supplier was told something: %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("what a dead one left: %v", err)
@@ -223,5 +229,88 @@ func TestStampOrder(t *testing.T) {
 			b.p.Look()
 			b.is("opened one", "has DDS/v/c", "unload", "stale")
 		})
+	}
+}
+
+// TestTimeOuts: the largest time-out of a user's programs and of root's holds, and none where
+// one of them wants none.
+func TestTimeOuts(t *testing.T) {
+	const one, other = 60001, 60002
+	for _, c := range []struct {
+		name  string
+		conf  time.Duration
+		root  []uint32      // what programs of root ask for
+		one   []uint32      // and of a user
+		want  time.Duration // for that user's
+		other time.Duration // for another's
+	}{
+		{"nobody asks", 30, nil, []uint32{0}, 30, 30},
+		{"less than configured", 30, nil, []uint32{15}, 30, 30},
+		{"more", 30, nil, []uint32{60, 45}, 60, 30},
+		{"root's", 30, []uint32{600}, []uint32{60}, 600, 600},
+		{"never", 30, nil, []uint32{60, layout.TimeOutNever, 600}, 0, 30},
+		{"root's never", 30, []uint32{layout.TimeOutNever}, []uint32{60}, 0, 0},
+		{"configured never", 0, nil, []uint32{60}, 0, 0},
+	} {
+		b := open(t)
+		b.p.Conf.Timeout = c.conf * time.Second
+		var all []*readertest.Segment
+		publish := func(uid int, words []uint32) {
+			for _, w := range words {
+				s := segment(t)
+				s.Put32(layout.HdrTimeOut, w)
+				s.Publish(b.p.Dir.Path, uid)
+				all = append(all, s)
+			}
+		}
+		publish(other, []uint32{0})
+		publish(0, c.root)
+		publish(one, c.one)
+		b.p.Look()
+		check := func(when string, want map[uint32]time.Duration) {
+			t.Helper()
+			for s := range b.p.All() {
+				if got, ok := want[s.User.UID]; ok && b.p.timeout(s) != got*time.Second {
+					t.Errorf("%s, %s: %v for user %d, want %d s", c.name, when, b.p.timeout(s), s.User.UID, got)
+				}
+			}
+		}
+		if b.p.Len() != len(all) {
+			t.Fatalf("%s: %d suppliers of %d", c.name, b.p.Len(), len(all))
+		}
+		check("together", map[uint32]time.Duration{one: c.want, other: c.other})
+		for _, s := range all[1:] {
+			s.Die()
+		}
+		b.p.Look()
+		check("alone", map[uint32]time.Duration{other: c.conf})
+	}
+}
+
+// TestNotices: what an earlier agent has left is removed, and the same file serves a
+// supplier that is still there.
+func TestNotices(t *testing.T) {
+	b := open(t)
+	s := segment(t)
+	dir, name := filepath.Split(s.Publish(b.p.Dir.Path, -1))
+	for _, n := range []string{name, "1-2-3.dds"} {
+		if err := (reader.Notice{Values: 9}).Write(dir, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ino := func() uint64 {
+		info, err := os.Stat(reader.NoticePath(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Sys().(*syscall.Stat_t).Ino
+	}
+	before := ino()
+	b.p.Look()
+	if s.Notice() != (readertest.Notice{}) || ino() != before {
+		t.Errorf("told %+v in file %d, was %d", s.Notice(), ino(), before)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, layout.NoticeDir)); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

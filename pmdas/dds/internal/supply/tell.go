@@ -1,6 +1,16 @@
 package supply
 
-import "time"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segments"
+)
 
 // Demand is what a supplier is told of the clients: how many of its values are being
 // asked for, and the shortest interval at which one asks; zero where nobody does.
@@ -20,18 +30,42 @@ func (p *Supply) Tell(s *Supplier, d Demand) {
 		return
 	}
 	s.told = d
-	if err := s.r.SetDemand(d.Values, d.Interval); err != nil {
-		s.Break(err)
-	}
+	p.notify(s)
 }
 
-// sendAway tells a supplier to go away.
-func (p *Supply) sendAway(s *Supplier) error {
+// notify writes what the supplier is told. Where that cannot be it is not told, which is no
+// fault of its own.
+func (p *Supply) notify(s *Supplier) {
 	if p.Trying {
-		return nil
+		return
 	}
-	return s.r.SetGoAway()
+	n := reader.Notice{GoAway: s.sentAway, Interval: s.told.Interval, Values: s.told.Values}
+	if err := n.Write(p.Dir.Path, s.File); err != nil {
+		p.Complain(s.User.UID, "%v", err)
+	}
 }
 
-// sentAway reports whether the supplier is still told so: it may withdraw that itself.
-func (p *Supply) sentAway(s *Supplier) (bool, error) { return s.r.GoAway() }
+// dropNotice removes what a supplier was told, which may have it open all the same.
+func (p *Supply) dropNotice(file string) {
+	if p.Trying {
+		return
+	}
+	if err := os.Remove(reader.NoticePath(p.Dir.Path, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		uid, _ := owner(file)
+		p.Complain(uid, "%v", err)
+	}
+}
+
+// dropNotices removes those of suppliers that are not there any more: an earlier agent may
+// have left them.
+func (p *Supply) dropNotices() {
+	list, err := os.ReadDir(filepath.Join(p.Dir.Path, layout.NoticeDir))
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if p.suppliers[e.Name()] == nil && p.dir.Look(e.Name()) == (segments.Entry{}) {
+			p.dropNotice(e.Name())
+		}
+	}
+}

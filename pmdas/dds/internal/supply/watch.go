@@ -138,6 +138,9 @@ func (p *Supply) readOn() {
 // readAll ends a pass.
 func (p *Supply) readAll() {
 	p.list.on = false
+	if !p.Trying {
+		p.dropNotices()
+	}
 	for name, r := range p.refused {
 		if r.pass != p.list.pass {
 			delete(p.refused, name)

@@ -38,7 +38,7 @@ func (c *cursor) end() {
 	}
 }
 
-// List returns the names of segments and of all else but the folder of claims, up to n
+// List returns the names of segments and of all else but the folders of claims and notices, up to n
 // together, and whether that was the last of them: the next call goes on where this one
 // stopped, or begins anew. What is there all the time is among them once.
 func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
@@ -47,7 +47,7 @@ func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 		switch {
 		case IsSegment(name):
 			segments = append(segments, name)
-		case name != layout.ClaimsDir:
+		case name != layout.ClaimsDir && name != layout.NoticeDir:
 			others = append(others, name)
 		}
 	}

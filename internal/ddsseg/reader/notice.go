@@ -1,0 +1,90 @@
+//go:build linux
+
+package reader
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+)
+
+// Notice is what the agent tells a supplier.
+type Notice struct {
+	GoAway   time.Time     // when it was told to go away, zero where it is not
+	Interval time.Duration // shortest one at which somebody asks, 0 where nobody does
+	Values   uint32        // that are being asked for
+}
+
+// words returns the notice as it stands in its file. The interval goes in whole
+// milliseconds, 1 at the least.
+func (n Notice) words() []byte {
+	b := make([]byte, layout.NoticeSubscrib+4)
+	put := func(off int, v int64) { binary.NativeEndian.PutUint32(b[off:], uint32(v)) }
+	if !n.GoAway.IsZero() {
+		put(layout.NoticeGoAway, max(n.GoAway.Unix()&(1<<32-1), 1))
+	}
+	ms := min(max(n.Interval.Milliseconds(), 0), 1<<31-1)
+	if n.Interval > 0 {
+		ms = max(ms, 1)
+	}
+	put(layout.NoticeInterval, ms)
+	put(layout.NoticeSubscrib, int64(n.Values))
+	return b
+}
+
+// NoticePath returns where the notice of a segment in dir stands.
+func NoticePath(dir, segment string) string {
+	return filepath.Join(dir, layout.NoticeDir, segment)
+}
+
+// ownFolder refuses a folder in which another user can put files: the folder's place is one
+// where anybody may have made it.
+func ownFolder(path string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 || st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s: %w: user %d has it, with mode %o; remove it, and the agent makes it anew", path, ErrOwner, st.Uid, st.Mode&0o7777)
+	}
+	return nil
+}
+
+// Write writes the notice of a segment in dir, and makes its file where there is none. The
+// file stays the same one for as long as the supplier lives, since the supplier has it mapped.
+func (n Notice) Write(dir, segment string) error {
+	path := NoticePath(dir, segment)
+	if err := ownFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, layout.NoticeFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		return fmt.Errorf("%s: %w: it is no plain file with one name", path, ErrOwner)
+	}
+	if st.Mode&0o7777 != layout.NoticeFile { // as the umask may have it
+		if err := f.Chmod(layout.NoticeFile); err != nil {
+			return err
+		}
+	}
+	b := n.words()
+	if st.Size < layout.NoticeLen { // with its room, so that whoever maps it can read it
+		b = append(b, make([]byte, layout.NoticeLen-len(b))...)
+	}
+	_, err = f.WriteAt(b, 0)
+	return err
+}
