@@ -75,19 +75,20 @@ func (a *Agent) oldMetrics() []pmda.Metric {
 				"rtime.arm.control.weight."+good),
 		row(2, "count", pcp.SemCounter, pcp.Count, a.tranCount(func(t *collect.Tran) uint64 { return t.Count }),
 			"transactions that ended with status good",
-			"Those of processes that have ended by now included."),
+			"This includes transactions of processes that have ended."),
 		row(3, "aborted", pcp.SemCounter, pcp.Count, a.tranCount(func(t *collect.Tran) uint64 { return t.Aborted }),
 			"transactions that ended with status aborted",
 			"By arm_stop with status 1: a fundamental failure, such as a timeout."),
 		row(4, "failed", pcp.SemCounter, pcp.Count, a.tranCount(func(t *collect.Tran) uint64 { return t.Failed }),
 			"transactions that ended with status failed",
-			"By arm_stop with status 2: the transaction worked and its result was no success."),
+			"By arm_stop with status 2: the transaction ran to its end, but its result was a\n"+
+				"failure."),
 		row(5, "respmax", pcp.SemInstant, pcp.Milliseconds, a.wholeMillis(func(t *collect.Tran) uint64 { return t.Max }),
 			"longest response time in whole milliseconds",
-			"Of all that were ever counted; rtime.arm.window.max is that of the latest ones."+good),
+			"Over all transactions; rtime.arm.window.max is over the latest ones."+good),
 		row(6, "respmin", pcp.SemInstant, pcp.Milliseconds, a.wholeMillis(func(t *collect.Tran) uint64 { return t.Min }),
 			"shortest response time in whole milliseconds",
-			"Of all that were ever counted; rtime.arm.window.min is that of the latest ones."+good),
+			"Over all transactions; rtime.arm.window.min is over the latest ones."+good),
 	}
 }
 
@@ -109,19 +110,19 @@ func (a *Agent) timeMetrics() []pmda.Metric {
 		row(1, "average", a.tranTime(func(t *collect.Tran) float64 { return t.AvgNS }),
 			"weighted average of the response time, in microseconds", "See rtime.arm.respavg."+good),
 		row(2, "max", a.tranTime(func(t *collect.Tran) float64 { return float64(t.Max) }),
-			"longest response time, unrounded", "Of all that were ever counted."+good),
+			"longest response time, unrounded", "Over all transactions."+good),
 		row(3, "min", a.tranTime(func(t *collect.Tran) float64 { return float64(t.Min) }),
-			"shortest response time, unrounded", "Of all that were ever counted."+good),
+			"shortest response time, unrounded", "Over all transactions."+good),
 		total(4, "total", func(t *collect.Tran) uint64 { return t.GoodNS },
-			"time that transactions took which ended with status good",
+			"time taken by transactions that ended with status good",
 			"The sum of their response times. Its rate is how many ran on average; where they\n"+
 				"run one after the other that is the share of the time that they took, which is\n"+
 				"what pmval(1) shows. Divided by the rate of rtime.arm.count it is the mean\n"+
 				"response time of an interval."),
 		total(5, "aborted", func(t *collect.Tran) uint64 { return t.AbortedNS },
-			"time that transactions took which ended with status aborted", "It is not in rtime.arm.time.total."),
+			"time taken by transactions that ended with status aborted", "It is not in rtime.arm.time.total."),
 		total(6, "failed", func(t *collect.Tran) uint64 { return t.FailedNS },
-			"time that transactions took which ended with status failed", "It is not in rtime.arm.time.total."),
+			"time taken by transactions that ended with status failed", "It is not in rtime.arm.time.total."),
 	}
 }
 

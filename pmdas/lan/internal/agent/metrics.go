@@ -85,7 +85,7 @@ func (a *Agent) oldMetrics() []pmda.Metric {
 	}
 }
 
-// hostMetrics go beyond the seed: one value for each host.
+// hostMetrics are those that SpmiResp did not have: one value for each host.
 func (a *Agent) hostMetrics() []pmda.Metric {
 	counter := func(item int, name, oneline, help string, get func(*probe.Snapshot) uint64) pmda.Metric {
 		return pmda.Metric{Name: "rtime.lan." + name, Cluster: clusterHost, Item: item, Sem: pcp.SemCounter,
@@ -115,9 +115,9 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		}),
 		OneLine: "whether the host answers: 1 or 0",
 		Help: "1 if the latest request that is settled was answered in time, 0 if it timed\n" +
-			"out, was refused by an ICMP error or could not be sent for want of a route or an\n" +
-			"address of our own. A request in flight is not settled. There is no value before\n" +
-			"the first request is settled, after the host's address changed, after probing\n" +
+			"out, was refused by an ICMP error or could not be sent because there was no\n" +
+			"route or no address of our own. A request in flight is not settled. There is no\n" +
+			"value before the first request is settled, after the host's address changed, after probing\n" +
 			"paused and when a request cannot be sent for another reason.",
 	}, {
 		Name: "rtime.lan.age", Cluster: clusterHost, Item: 10, Sem: pcp.SemInstant, Units: pcp.Seconds,

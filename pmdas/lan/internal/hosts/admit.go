@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -86,7 +87,7 @@ func (r *Registry) admits(who Who) error {
 		return ErrUser
 	}
 	if r.demand >= r.settings.MaxHosts {
-		return ErrLimit
+		return fmt.Errorf("%w: %d are there; raise maxhosts", ErrLimit, r.demand)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type Policy struct {
 var (
 	ErrName       = errors.New("not a valid host name or address")
 	ErrUser       = errors.New("rule create: the user may not add hosts")
-	ErrLimit      = errors.New("rule maxhosts: there are as many hosts on demand as may be")
+	ErrLimit      = errors.New("rule maxhosts: too many hosts by look-up")
 	ErrDenied     = errors.New("rule allow/deny: the address may not be probed")
 	ErrUnresolved = errors.New("the name has no usable address")
 	ErrPending    = errors.New("the name server has not answered yet; ask again")
@@ -56,7 +56,7 @@ var (
 type Refusal struct {
 	Name  string
 	Who   Who
-	Rule  error // one of ErrName to ErrPending
+	Rule  error // wraps one of ErrName to ErrPending
 	Cause error // nil if the rule says it all
 }
 

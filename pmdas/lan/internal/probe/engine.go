@@ -19,7 +19,7 @@ type Engine interface {
 	// Poll appends what has arrived since the last call to ev. It does not wait.
 	Poll(ev []Event) []Event
 
-	// Drops returns how many datagrams were lost for want of room in the receive
+	// Drops returns how many datagrams were lost because there was no room in the receive
 	// buffer, since the engine was opened.
 	Drops() uint64
 

@@ -44,8 +44,8 @@ func newBatch() *batch {
 
 // receive reads what is there, at most batchLen datagrams, and returns how many;
 // flags are recvmmsg's. It never waits, so it does not tell Go's scheduler either,
-// which would cost more than the call. An error is no datagram: there is none that
-// a later call would not show again or that is not about a single one.
+// which would cost more than the call. Errors are passed over:
+// each is about a single datagram, or comes again with the next call.
 func (b *batch) receive(fd int, flags uintptr) int {
 	for i := range b.msgs {
 		h := &b.msgs[i].hdr

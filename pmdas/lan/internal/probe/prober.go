@@ -59,7 +59,7 @@ type Prober struct {
 	alarm  Alarm // wakes Run when it is time, or when its plans have changed
 
 	demand atomic.Int64 // when Wake was last called, since start
-	idle   atomic.Bool  // paused for want of demand; written under mu
+	idle   atomic.Bool  // paused because nobody asks; written under mu
 
 	mu        sync.Mutex // guards all below
 	settings  Settings

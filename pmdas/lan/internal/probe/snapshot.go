@@ -49,7 +49,7 @@ type Snapshot struct {
 	RTT    time.Duration
 	Stamps Stamps
 
-	// Of the last reply, be it late; valid if LastReply is not zero.
+	// Of the last reply, which may have been late; valid if LastReply is not zero.
 	LastReply time.Time
 	TTL       int
 
@@ -70,7 +70,7 @@ type Snapshot struct {
 func (s *Snapshot) Timed() bool { return s.Up && s.RTT >= 0 }
 
 // Percent returns the bands as percentages of the response times known. They sum to
-// 100 but for floating-point rounding. ok is false as long as there is none.
+// 100 but for floating-point rounding. ok is false before the first response.
 func (s *Snapshot) Percent() (percent [NumBands]float64, ok bool) {
 	sum := uint64(0)
 	for _, n := range s.Bands {
