@@ -102,7 +102,7 @@ static bool attach(struct process *p, bool create)
 	p->chunk_first = p->header->chunk_next;
 	p->random = random_u64();
 	clock_begin(p);
-	local_shared(p);
+	block_shared(p);
 	inherit(p);
 	tran_refresh(p, 0);
 	switches_read(p, clock_monotonic());

@@ -20,9 +20,9 @@ static uint32_t page_make(struct process *p, uint32_t *word)
 }
 
 /* NULL: no room. */
-struct seg_cell *cell_make(struct process *p, struct local *l, uint32_t tran)
+struct seg_cell *cell_make(struct process *p, struct block *b, uint32_t tran)
 {
-	uint32_t *word = &l->block->dir[(tran - 1) / PAGE_CELLS], at = load_acquire(word);
+	uint32_t *word = &b->record->dir[(tran - 1) / PAGE_CELLS], at = load_acquire(word);
 	struct seg_cell *c;
 	uint64_t room;
 

@@ -138,12 +138,12 @@ static void adjust(struct clock *c, uint64_t *ns)
 		forget(c, tsc, *ns); /* there was no base, or it was out of its span so soon: it has jumped */
 }
 
-uint64_t clock_slow(struct local *l)
+uint64_t clock_slow(struct block *b)
 {
-	struct clock *c = &l->clock;
+	struct clock *c = &b->clock;
 	uint64_t ns = clock_monotonic();
 
-	if (l->mode != LOCAL_OWN || !l->process->tsc_sound || load(&c->busy))
+	if (b->mode != MODE_OWN || !b->process->tsc_sound || load(&c->busy))
 		return ns;
 	if (ns - c->base_ns < BASE_NS && !c->mult)
 		return ns;
@@ -167,9 +167,9 @@ void clock_begin(struct process *p)
 	p->tsc_sound = 0;
 }
 
-uint64_t clock_slow(struct local *l)
+uint64_t clock_slow(struct block *b)
 {
-	(void)l;
+	(void)b;
 	return clock_monotonic();
 }
 

@@ -12,10 +12,10 @@ enum { MULT_SHIFT = 28, HANDLE_SLOT_BITS = 17 };
 #endif
 
 /* CLOCK_MONOTONIC in nanoseconds, or near it, if no kernel need be asked. */
-static inline bool clock_quick(struct local *l, uint64_t *now)
+static inline bool clock_quick(struct block *b, uint64_t *now)
 {
 #ifdef RT_TSC
-	const struct clock *c = &l->clock;
+	const struct clock *c = &b->clock;
 	uint32_t seq = load(&c->seq);
 	uint64_t span = load(&c->span), gone;
 
@@ -28,27 +28,27 @@ static inline bool clock_quick(struct local *l, uint64_t *now)
 		return likely(load(&c->seq) == seq);
 	}
 #endif
-	(void)l;
+	(void)b;
 	(void)now;
 	return false;
 }
 
-static inline uint64_t clock_now(struct local *l)
+static inline uint64_t clock_now(struct block *b)
 {
 	uint64_t now;
 
-	return likely(clock_quick(l, &now)) ? now : clock_slow(l);
+	return likely(clock_quick(b, &now)) ? now : clock_slow(b);
 }
 
 /* The clock for a start, which looks now and then at what the agent asks to be traced. */
-static inline uint64_t clock_start(struct process *p, struct local *l)
+static inline uint64_t clock_start(struct process *p, struct block *b)
 {
-	uint64_t now = clock_now(l);
+	uint64_t now = clock_now(b);
 
 	if (likely(now < load(&p->switches_next)))
 		return now;
 	switches_read(p, now);
-	return clock_now(l);
+	return clock_now(b);
 }
 
 static inline bool tran_traced(struct process *p, uint32_t tran)
@@ -70,9 +70,9 @@ static inline bool replace_in(bool own, seg_u64 *at, uint64_t old, uint64_t now)
 	return own ? cas_own(at, old, now) : cas(at, &old, now);
 }
 
-static inline void add_local(const struct local *l, seg_u64 *at, uint64_t n)
+static inline void add_block(const struct block *b, seg_u64 *at, uint64_t n)
 {
-	add_in(l->mode == LOCAL_OWN, at, n);
+	add_in(b->mode == MODE_OWN, at, n);
 }
 
 static inline uint64_t slot_word(uint32_t state, uint32_t generation, uint32_t tran)
@@ -117,29 +117,29 @@ static inline struct seg_slot *slot_running(struct process *p, int handle, uint6
 }
 
 /* A transaction's cell in the local's block; NULL: there is none yet. */
-static inline struct seg_cell *cell_look(struct process *p, struct local *l, uint32_t tran)
+static inline struct seg_cell *cell_look(struct process *p, struct block *b, uint32_t tran)
 {
-	struct seg_cell *c = load(&l->cell);
+	struct seg_cell *c = load(&b->cell);
 	uint32_t page, at;
 
 	if (likely(c->tran == tran))
 		return c;
-	page = load_acquire(&l->block->dir[(tran - 1) / PAGE_CELLS]);
+	page = load_acquire(&b->record->dir[(tran - 1) / PAGE_CELLS]);
 	if (unlikely(!page))
 		return NULL;
 	at = load_acquire((uint32_t *)(p->base + (uint64_t)page * 64) + (tran - 1) % PAGE_CELLS);
 	if (unlikely(!at))
 		return NULL;
 	c = (struct seg_cell *)(p->base + (uint64_t)at * 64);
-	store(&l->cell, c);
+	store(&b->cell, c);
 	return c;
 }
 
-static inline struct seg_cell *cell_find(struct process *p, struct local *l, uint32_t tran)
+static inline struct seg_cell *cell_find(struct process *p, struct block *b, uint32_t tran)
 {
-	struct seg_cell *c = cell_look(p, l, tran);
+	struct seg_cell *c = cell_look(p, b, tran);
 
-	return likely(c != NULL) ? c : cell_make(p, l, tran);
+	return likely(c != NULL) ? c : cell_make(p, b, tran);
 }
 
 /* A transaction is active as long as its application is that it was activated with. Epochs begin at

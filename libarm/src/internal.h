@@ -1,6 +1,6 @@
 /*
  * What the files of the library share. A process that measures has a struct process, and
- * each of its threads a struct local, which belongs to a block of the process's file. Which
+ * each of its threads a struct block, which belongs to a block of the process's file. Which
  * process this is stands in a page that a child finds zeroed after fork: so the child begins
  * anew, with a struct process of its own. Its parent's stay as they are, for a call that a
  * signal handler has interrupted to fork: it goes on in the child with what it had.
@@ -33,13 +33,13 @@ struct clock {
 	seg_u64 base_tsc, base_ns; /* an earlier reading, to measure mult against */
 };
 
-enum local_mode { LOCAL_NONE, LOCAL_OWN, LOCAL_SHARED };
+enum block_mode { MODE_NONE, MODE_OWN, MODE_SHARED };
 
-struct local {
+struct block {
 	struct process *own; /* if the block is this thread's alone; else NOT_OWN */
 	uint32_t hint;       /* slot that this thread freed last */
 	uint32_t number;     /* of the block */
-	struct seg_block *block;
+	struct seg_block *record;
 	struct seg_cell *cell; /* the latest */
 	struct clock clock;
 	struct process *process; /* whose block it is */
@@ -76,7 +76,7 @@ struct process {
 	uint32_t chunks_full;
 	uint32_t registered; /* how many transactions this process has named */
 	uint32_t named[TRAN_MAX / 32]; /* which: a bit each */
-	struct local locals[BLOCK_MAX];
+	struct block blocks[BLOCK_MAX];
 };
 
 /* memory.c: what a child finds zeroed, however it was forked. */
@@ -95,8 +95,8 @@ union wiped {
 extern union wiped rt_wiped;
 #define rt_process rt_wiped.is.process
 
-extern __thread struct local *rt_me __attribute__((tls_model("initial-exec")));
-extern struct local rt_nobody;
+extern __thread struct block *rt_me __attribute__((tls_model("initial-exec")));
+extern struct block rt_nobody;
 /* Neither NULL nor a process: in a child that has no process yet nothing is the thread's own. */
 #define NOT_OWN ((struct process *)&rt_nobody)
 
@@ -172,24 +172,24 @@ void proc_apart(const struct proc_file *f, struct process *p);
 uint64_t room_take(struct process *p, uint64_t len);
 void room_top_up(struct process *p);
 
-/* local.c */
-bool local_shared(struct process *p);
+/* block.c */
+bool block_shared(struct process *p);
 /* The calling thread's, or the shared one; NULL: nothing is to be measured. */
-struct local *local_get(void);
-struct local *local_attached(void);
+struct block *block_get(void);
+struct block *block_attached(void);
 
 /* cell.c */
 extern struct seg_cell rt_no_cell;
-struct seg_cell *cell_make(struct process *p, struct local *l, uint32_t tran);
+struct seg_cell *cell_make(struct process *p, struct block *b, uint32_t tran);
 
 /* slots.c: finds and claims a slot other than the hint. */
 extern uint32_t rt_chunks_used;
-uint32_t slot_search(struct process *p, struct local *l, uint32_t tran);
+uint32_t slot_search(struct process *p, struct block *b, uint32_t tran);
 
 /* clock.c */
 bool clock_tsc_sound(void);
 void clock_begin(struct process *p);
-uint64_t clock_slow(struct local *l);
+uint64_t clock_slow(struct block *b);
 uint64_t clock_monotonic(void);
 
 /* switches.c: what the agent asks to be traced. */
@@ -213,7 +213,7 @@ void data_answer(const struct given *g, const uint8_t *own, uint32_t len);
 bool data_describe(struct seg_tran *t, const arm_data_t *data, int size);
 
 /* metric.c */
-void metrics_given(struct process *p, struct local *l, struct seg_cell *c, uint32_t slot,
+void metrics_given(struct process *p, struct block *b, struct seg_cell *c, uint32_t slot,
 		   struct given *g);
 
 /* pair.c: number plus 1, or 0. */

@@ -73,14 +73,14 @@ static uint64_t grown(uint32_t type, const struct value *v, uint64_t before)
 }
 
 /* The latest values of a running transaction's counters. NULL: no room. */
-static struct seg_ext *ext_of(struct process *p, struct local *l, uint32_t slot)
+static struct seg_ext *ext_of(struct process *p, struct block *b, uint32_t slot)
 {
 	struct seg_chunk *c = p->chunks[slot / CHUNK_SLOTS];
 	struct seg_slot *s = slot_at(p, slot);
 	uint64_t off = load_acquire(&c->ext_off), none = 0, room;
 	struct seg_ext *e;
 
-	(void)l;
+	(void)b;
 	if (!off) {
 		if (!(room = room_take(p, CHUNK_SLOTS * sizeof(*e))))
 			return NULL;
@@ -94,10 +94,10 @@ static struct seg_ext *ext_of(struct process *p, struct local *l, uint32_t slot)
 	return e;
 }
 
-static bool count_counter(struct process *p, struct local *l, struct seg_metric *m, uint32_t i,
+static bool count_counter(struct process *p, struct block *b, struct seg_metric *m, uint32_t i,
 			  uint32_t type, const struct value *v, uint32_t slot)
 {
-	struct seg_ext *e = ext_of(p, l, slot);
+	struct seg_ext *e = ext_of(p, b, slot);
 	uint64_t before;
 
 	if (!e)
@@ -108,7 +108,7 @@ static bool count_counter(struct process *p, struct local *l, struct seg_metric 
 	if (v->is_double)
 		add_double(&m->sum, as_double(grown(type, v, before)));
 	else
-		add_local(l, &m->sum, grown(type, v, before));
+		add_block(b, &m->sum, grown(type, v, before));
 	return true;
 }
 
@@ -175,26 +175,26 @@ static struct seg_metric *metrics_of(struct process *p, struct seg_cell *c)
 }
 
 /* One field. False: it cannot be used. The count comes last: by it a reader sees that there is something. */
-static bool metric_given(struct process *p, struct local *l, struct seg_metric *m, uint32_t i,
+static bool metric_given(struct process *p, struct block *b, struct seg_metric *m, uint32_t i,
 			 uint32_t type, const uint8_t *from, uint32_t slot)
 {
 	struct value v;
 
 	if (!read_value(&v, type, from))
 		return false;
-	if (type <= ARM_CntrDivr32 && !count_counter(p, l, m, i, type, &v, slot))
+	if (type <= ARM_CntrDivr32 && !count_counter(p, b, m, i, type, &v, slot))
 		return false;
 	if (type == ARM_GaugeDivr32)
 		add_double(&m->sum, as_double(v.word));
 	else if (is_gauge(type))
-		add_local(l, &m->sum, v.word);
+		add_block(b, &m->sum, v.word);
 	write_latest(m, type, v.word);
-	add_local(l, &m->count, 1);
+	add_block(b, &m->count, 1);
 	return true;
 }
 
 /* Takes the values that were given, of those that arm_getid has described; others make it a bad buffer. */
-void metrics_given(struct process *p, struct local *l, struct seg_cell *c, uint32_t slot, struct given *g)
+void metrics_given(struct process *p, struct block *b, struct seg_cell *c, uint32_t slot, struct given *g)
 {
 	struct seg_tran *t = &p->trans[c->tran - 1];
 	uint32_t known = load_acquire(&t->meta) == RECORD_PUBLISHED ? load(&t->meta_flags) : 0, i;
@@ -206,10 +206,10 @@ void metrics_given(struct process *p, struct local *l, struct seg_cell *c, uint3
 		return;
 	for (i = 0; i < METRICS; i++)
 		if ((g->which & known & 0x80 >> i) &&
-		    !metric_given(p, l, &m[i], i, load(&t->descs[i].type), g->metrics + 8 * i, slot))
+		    !metric_given(p, b, &m[i], i, load(&t->descs[i].type), g->metrics + 8 * i, slot))
 			g->bad = true;
 	if (g->which & known & ARM_STRING_GIVEN) {
 		write_text(&m[METRICS], g->string);
-		add_local(l, &m[METRICS].count, 1);
+		add_block(b, &m[METRICS].count, 1);
 	}
 }

@@ -10,42 +10,42 @@ enum { CHUNKS_TO_TRY = 4 };
  * them, so that it knows none of its parent's handles. */
 uint32_t rt_chunks_used;
 
-static uint32_t search_chunk(struct process *p, struct local *l, uint32_t chunk, uint32_t from,
+static uint32_t search_chunk(struct process *p, struct block *b, uint32_t chunk, uint32_t from,
 			     uint32_t tran)
 {
 	struct seg_chunk *c = p->chunks[chunk];
 	uint32_t i;
 
 	for (i = from; i < CHUNK_SLOTS; i++)
-		if (slot_claim(l->mode == LOCAL_OWN, &c->slots[i], tran)) {
-			store(&l->at_chunk, chunk + 1);
-			store(&l->at_slot, i + 1);
-			store(&l->hint, chunk * CHUNK_SLOTS + i);
+		if (slot_claim(b->mode == MODE_OWN, &c->slots[i], tran)) {
+			store(&b->at_chunk, chunk + 1);
+			store(&b->at_slot, i + 1);
+			store(&b->hint, chunk * CHUNK_SLOTS + i);
 			return chunk * CHUNK_SLOTS + i;
 		}
 	return NONE;
 }
 
 /* Goes round the local's chunks once at most. */
-static uint32_t search_round(struct process *p, struct local *l, uint32_t tran, uint32_t chunks)
+static uint32_t search_round(struct process *p, struct block *b, uint32_t tran, uint32_t chunks)
 {
-	uint32_t at = load(&l->at_chunk), slot, n;
+	uint32_t at = load(&b->at_chunk), slot, n;
 
-	if (!load(&l->first))
+	if (!load(&b->first))
 		return NONE;
 	if (!at)
-		at = load(&l->first);
-	if ((slot = search_chunk(p, l, at - 1, load(&l->at_slot), tran)) != NONE)
+		at = load(&b->first);
+	if ((slot = search_chunk(p, b, at - 1, load(&b->at_slot), tran)) != NONE)
 		return slot;
 	for (n = 0; n < chunks; n++) {
 		at = load(&p->chunk_after[at - 1]);
 		if (!at)
-			at = load(&l->first);
-		if ((slot = search_chunk(p, l, at - 1, 0, tran)) != NONE)
+			at = load(&b->first);
+		if ((slot = search_chunk(p, b, at - 1, 0, tran)) != NONE)
 			return slot;
 	}
-	store(&l->at_chunk, at);
-	store(&l->at_slot, 0);
+	store(&b->at_chunk, at);
+	store(&b->at_slot, 0);
 	return NONE;
 }
 
@@ -72,7 +72,7 @@ static uint32_t chunk_number(struct process *p)
 	return n;
 }
 
-static bool chunk_make(struct process *p, struct local *l)
+static bool chunk_make(struct process *p, struct block *b)
 {
 	uint64_t at;
 	uint32_t n, first;
@@ -85,37 +85,37 @@ static bool chunk_make(struct process *p, struct local *l)
 		return false;
 	}
 	c = (struct seg_chunk *)(p->base + at);
-	c->block = l->number;
-	store(&p->chunk_owner[n], (uint16_t)l->number);
+	c->block = b->number;
+	store(&p->chunk_owner[n], (uint16_t)b->number);
 	store_release(&p->chunks[n], c);
 	store_release((uint32_t *)(p->base + p->header->chunks_off) + n, (uint32_t)(at / 64));
-	first = load(&l->first);
+	first = load(&b->first);
 	do
 		store(&p->chunk_after[n], (uint16_t)first);
-	while (!cas(&l->first, &first, n + 1));
-	store(&l->at_chunk, n + 1);
-	store(&l->at_slot, 0);
+	while (!cas(&b->first, &first, n + 1));
+	store(&b->at_chunk, n + 1);
+	store(&b->at_slot, 0);
 	return true;
 }
 
-uint32_t slot_search(struct process *p, struct local *l, uint32_t tran)
+uint32_t slot_search(struct process *p, struct block *b, uint32_t tran)
 {
-	uint32_t slot = __atomic_exchange_n(&l->foreign, NONE, __ATOMIC_ACQUIRE);
+	uint32_t slot = __atomic_exchange_n(&b->foreign, NONE, __ATOMIC_ACQUIRE);
 
-	if (slot != NONE && slot_claim(l->mode == LOCAL_OWN, slot_at(p, slot), tran)) {
-		store(&l->hint, slot);
-		store(&l->exhausted, 0);
+	if (slot != NONE && slot_claim(b->mode == MODE_OWN, slot_at(p, slot), tran)) {
+		store(&b->hint, slot);
+		store(&b->exhausted, 0);
 		return slot;
 	}
-	if (load(&l->exhausted) && slot == NONE && load(&l->hint) == NONE)
+	if (load(&b->exhausted) && slot == NONE && load(&b->hint) == NONE)
 		return NONE;
-	slot = search_round(p, l, tran, CHUNKS_TO_TRY);
-	if (slot == NONE && chunk_make(p, l))
-		slot = search_round(p, l, tran, CHUNKS_TO_TRY);
+	slot = search_round(p, b, tran, CHUNKS_TO_TRY);
+	if (slot == NONE && chunk_make(p, b))
+		slot = search_round(p, b, tran, CHUNKS_TO_TRY);
 	if (slot == NONE)
-		slot = search_round(p, l, tran, CHUNK_MAX);
+		slot = search_round(p, b, tran, CHUNK_MAX);
 	if (slot == NONE)
-		store(&l->hint, NONE);
-	store(&l->exhausted, slot == NONE);
+		store(&b->hint, NONE);
+	store(&b->exhausted, slot == NONE);
 	return slot;
 }

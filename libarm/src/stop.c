@@ -43,24 +43,24 @@ static inline __attribute__((always_inline)) void count_good(bool own, struct se
 	add_in(own, &c->n, 1);
 }
 
-__attribute__((noinline)) static void count_bad(struct local *l, struct seg_cell *c, uint64_t d,
+__attribute__((noinline)) static void count_bad(struct block *b, struct seg_cell *c, uint64_t d,
 						int status)
 {
-	add_local(l, status == ARM_ABORT ? &c->aborted_ns : &c->failed_ns, d);
-	add_local(l, status == ARM_ABORT ? &c->aborted : &c->failed, 1);
+	add_block(b, status == ARM_ABORT ? &c->aborted_ns : &c->failed_ns, d);
+	add_block(b, status == ARM_ABORT ? &c->aborted : &c->failed, 1);
 }
 
 /* What else is to be done for a transaction that was begun or stopped with data. */
-__attribute__((noinline)) static void stop_with(struct process *p, struct local *l,
+__attribute__((noinline)) static void stop_with(struct process *p, struct block *b,
 						struct seg_cell *c, struct seg_slot *s,
 						struct happened *h, arm_data_t *data, int size)
 {
 	struct given g;
 
 	data_parse(&g, DATA_STOP, data, size);
-	metrics_given(p, l, c, h->handle & ((1u << HANDLE_SLOT_BITS) - 1), &g);
+	metrics_given(p, b, c, h->handle & ((1u << HANDLE_SLOT_BITS) - 1), &g);
 	if (g.bad)
-		add_local(l, &c->bad_data, 1);
+		add_block(b, &c->bad_data, 1);
 	if (load(&s->pair))
 		pair_count(p, load(&s->pair) - 1, h->duration, (int)h->status);
 	if (load(&s->flags) & SLOT_TRACED)
@@ -68,14 +68,14 @@ __attribute__((noinline)) static void stop_with(struct process *p, struct local 
 }
 
 /* Remembers a free slot, where its owner will look first. */
-static inline void slot_freed(struct process *p, struct local *l, uint32_t slot)
+static inline void slot_freed(struct process *p, struct block *b, uint32_t slot)
 {
 	uint32_t owner = load(&p->chunk_owner[slot / CHUNK_SLOTS]);
 
-	if (likely(owner == l->number))
-		store(&l->hint, slot);
+	if (likely(owner == b->number))
+		store(&b->hint, slot);
 	else
-		store(&p->locals[owner].foreign, slot);
+		store(&p->blocks[owner].foreign, slot);
 }
 
 static int unknown(struct process *p)
@@ -85,9 +85,9 @@ static int unknown(struct process *p)
 }
 
 /* A stop of any kind. */
-static int stop_in(struct local *l, int handle, int status, arm_data_t *data, int size)
+static int stop_in(struct block *b, int handle, int status, arm_data_t *data, int size)
 {
-	struct process *p = l->process;
+	struct process *p = b->process;
 	uint64_t state, now, d, start;
 	struct seg_cell *c;
 	struct seg_slot *s;
@@ -98,28 +98,28 @@ static int stop_in(struct local *l, int handle, int status, arm_data_t *data, in
 		return -1;
 	if (unlikely(!(s = slot_running(p, handle, &state))))
 		return unknown(p);
-	if (unlikely(!(c = cell_find(p, l, (uint32_t)(state >> 32))))) {
+	if (unlikely(!(c = cell_find(p, b, (uint32_t)(state >> 32))))) {
 		add(&p->header->no_room, 1);
 		return -1;
 	}
-	now = clock_now(l);
+	now = clock_now(b);
 	start = load(&s->start);
 	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
 		return unknown(p);
 	d = likely(now > start) ? now - start : 0;
 	if (likely(status == ARM_GOOD))
-		count_good(l->mode == LOCAL_OWN, c, d, now);
+		count_good(b->mode == MODE_OWN, c, d, now);
 	else
-		count_bad(l, c, d, status);
+		count_bad(b, c, d, status);
 	if (unlikely(load(&s->pair) | load(&s->flags) || data || size)) {
 		struct happened h = { EVENT_STOP, (uint32_t)(state >> 32), (uint32_t)handle,
 				      (uint32_t)status, now, d, NULL, 0 };
 
-		stop_with(p, l, c, s, &h, data, size);
+		stop_with(p, b, c, s, &h, data, size);
 	}
-	add_local(l, &l->block->ops, 1);
+	add_block(b, &b->record->ops, 1);
 	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
-	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
+	slot_freed(p, b, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
 	return 0;
 }
 
@@ -127,19 +127,19 @@ static int stop_in(struct local *l, int handle, int status, arm_data_t *data, in
 __attribute__((noinline)) static int stop_any(int handle, int status, arm_data_t *data, int size)
 {
 	int err = errno, answer;
-	struct local *l;
+	struct block *b;
 
 	if (rt_off())
 		return 0;
 	if (handle <= 0)
 		return handle < 0 ? -1 : 0;
-	l = local_get();
-	answer = l ? stop_in(l, handle, status, data, size) : -1;
+	b = block_get();
+	answer = b ? stop_in(b, handle, status, data, size) : -1;
 	errno = err;
 	return answer;
 }
 
-static inline __attribute__((always_inline)) int stop_good(struct process *p, struct local *l,
+static inline __attribute__((always_inline)) int stop_good(struct process *p, struct block *b,
 							   struct seg_slot *s, struct seg_cell *c,
 							   int handle, uint64_t state, uint64_t now)
 {
@@ -148,33 +148,33 @@ static inline __attribute__((always_inline)) int stop_good(struct process *p, st
 	if (unlikely(!cas(&s->state, &state, state + (SLOT_STOPPING - SLOT_ACTIVE))))
 		return unknown(p);
 	count_good(true, c, likely(now > start) ? now - start : 0, now);
-	add_own(&l->block->ops, 1);
+	add_own(&b->record->ops, 1);
 	store_release(&s->state, slot_word(SLOT_FREE, (uint32_t)handle >> HANDLE_SLOT_BITS, 0));
-	slot_freed(p, l, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
+	slot_freed(p, b, (uint32_t)handle & ((1u << HANDLE_SLOT_BITS) - 1));
 	return 0;
 }
 
-__attribute__((noinline)) static int stop_asking(struct process *p, struct local *l, struct seg_slot *s,
+__attribute__((noinline)) static int stop_asking(struct process *p, struct block *b, struct seg_slot *s,
 						 struct seg_cell *c, int handle, uint64_t state)
 {
-	return stop_good(p, l, s, c, handle, state, clock_slow(l));
+	return stop_good(p, b, s, c, handle, state, clock_slow(b));
 }
 
 /* The quick way: a good transaction, that was begun without data. */
 int rtarm_stop(int handle, int status, arm_data_t *data, int size)
 {
-	struct local *l = rt_me;
+	struct block *b = rt_me;
 	struct process *p = load(&rt_process);
 	uint64_t state, now;
 	struct seg_cell *c;
 	struct seg_slot *s;
 
-	if (unlikely(l->own != p || handle <= 0 || status != ARM_GOOD || data || size))
+	if (unlikely(b->own != p || handle <= 0 || status != ARM_GOOD || data || size))
 		return stop_any(handle, status, data, size);
 	if (unlikely(!(s = slot_running(p, handle, &state)) || load(&s->pair) || load(&s->flags) ||
-		     !(c = cell_look(p, l, (uint32_t)(state >> 32)))))
+		     !(c = cell_look(p, b, (uint32_t)(state >> 32)))))
 		return stop_any(handle, ARM_GOOD, NULL, 0);
-	if (unlikely(!clock_quick(l, &now)))
-		return stop_asking(p, l, s, c, handle, state);
-	return stop_good(p, l, s, c, handle, state, now);
+	if (unlikely(!clock_quick(b, &now)))
+		return stop_asking(p, b, s, c, handle, state);
+	return stop_good(p, b, s, c, handle, state, now);
 }

@@ -30,93 +30,93 @@ static void go(uint64_t ns)
 }
 
 /* How far the thread's clock is off, in nanoseconds. */
-static uint64_t off(struct local *l)
+static uint64_t off(struct block *b)
 {
-	uint64_t now = clock_now(l);
+	uint64_t now = clock_now(b);
 
 	return now > kernel ? now - kernel : kernel - now;
 }
 
 /* A thread that has not read the clock, some time after the process began. */
-static struct local thread(uint64_t after)
+static struct block thread(uint64_t after)
 {
-	struct local l;
+	struct block b;
 
-	memset(&l, 0, sizeof(l));
-	l.mode = LOCAL_OWN;
-	l.process = &process;
-	l.clock.base_tsc = counter;
-	l.clock.base_ns = kernel;
+	memset(&b, 0, sizeof(b));
+	b.mode = MODE_OWN;
+	b.process = &process;
+	b.clock.base_tsc = counter;
+	b.clock.base_ns = kernel;
 	go(after);
-	return l;
+	return b;
 }
 
 /* Uses the clock for a while; it is to be right each time. */
-static void right(struct local *l, uint64_t ns)
+static void right(struct block *b, uint64_t ns)
 {
 	uint64_t end = kernel + ns;
 
 	for (; kernel < end; go(7777777))
-		CHECK(off(l) < 1000);
+		CHECK(off(b) < 1000);
 }
 
-static bool is_quick(struct local *l)
+static bool is_quick(struct block *b)
 {
 	uint64_t now;
 
-	return clock_quick(l, &now);
+	return clock_quick(b, &now);
 }
 
 static void in_order(void)
 {
-	struct local l = thread(second / 20);
+	struct block b = thread(second / 20);
 
-	CHECK(off(&l) == 0 && !is_quick(&l)); /* too early to tell the rate */
+	CHECK(off(&b) == 0 && !is_quick(&b)); /* too early to tell the rate */
 	go(second / 5);
-	CHECK(off(&l) == 0 && is_quick(&l));
-	right(&l, 5 * second);
+	CHECK(off(&b) == 0 && is_quick(&b));
+	right(&b, 5 * second);
 	go(3600 * second); /* idle */
-	CHECK(!is_quick(&l) && off(&l) < 1000 && is_quick(&l));
-	right(&l, 3 * second);
+	CHECK(!is_quick(&b) && off(&b) < 1000 && is_quick(&b));
+	right(&b, 3 * second);
 }
 
 /* The counter goes on while the system sleeps, or begins anew; the kernel's clock stands. */
 static void sleeps(void)
 {
-	struct local l = thread(second / 5);
+	struct block b = thread(second / 5);
 
-	right(&l, 3 * second);
+	right(&b, 3 * second);
 	counter += 3 * 30 * second;
-	right(&l, 5 * second);
-	CHECK(is_quick(&l));
+	right(&b, 5 * second);
+	CHECK(is_quick(&b));
 	counter = 12345;
-	right(&l, 5 * second);
-	CHECK(is_quick(&l));
+	right(&b, 5 * second);
+	CHECK(is_quick(&b));
 }
 
 /* The same before a thread has read its clock at all. */
 static void slept(void)
 {
-	struct local l = thread(60 * second);
+	struct block b = thread(60 * second);
 
 	counter += 3 * 60 * second;
-	right(&l, 5 * second);
-	CHECK(is_quick(&l));
+	right(&b, 5 * second);
+	CHECK(is_quick(&b));
 }
 
 /* The kernel's clock is adjusted: the thread's follows. */
 static void adjusted(void)
 {
-	struct local l = thread(second / 5);
+	struct block b = thread(second / 5);
 	int i;
 
-	right(&l, 3 * second);
+	right(&b, 3 * second);
 	for (i = 0; i < 100; i++) {
 		kernel += second + second / 2000;
 		counter += 3 * second;
-		clock_now(&l);
+		clock_now(&b);
 	}
-	CHECK(off(&l) < second / 1000);
+	CHECK(off(&b) < second / 1000);
 }
 
 int main(void)

@@ -29,8 +29,8 @@ type MetricLatest struct {
 type MetricDelta struct {
 	Index int // 0 to 5, and 6 for the string
 	MetricTotals
-	// Settled is false where the values were being written, and MetricLatest is not set.
-	Settled bool
+	// Whole is false where the values were just being written, and MetricLatest is not set.
+	Whole bool
 }
 
 // metricsAt returns where a cell's metrics are, 0 where there are none.
@@ -85,7 +85,7 @@ func (p *Proc) readMetric(off uint64, i int, was *MetricTotals) (d MetricDelta, 
 	for range 3 {
 		p.m.CopyWords(b[:], off)
 		seq, _ := p.m.Load32(off + layout.MetricSeq)
-		if d.Settled = seq&1 == 0 && seq == r.u32(layout.MetricSeq); d.Settled {
+		if d.Whole = seq&1 == 0 && seq == r.u32(layout.MetricSeq); d.Whole {
 			break
 		}
 	}
@@ -104,7 +104,7 @@ func (p *Proc) readMetric(off uint64, i int, was *MetricTotals) (d MetricDelta, 
 		return d, false, badFormat("a metric's sum is %#x", now.raw)
 	}
 	now.Sum = was.Sum + sum
-	if d.Settled {
+	if d.Whole {
 		now.MetricLatest = latest(now.Type, r)
 	}
 	d.Index, d.MetricTotals = i, now

@@ -19,7 +19,7 @@ const (
 
 // Running is an execution of a transaction. The zero value is none.
 type Running struct {
-	c      *tally
+	c      *cell
 	slot   unsafe.Pointer
 	active uint64 // the slot's state word while it runs
 	start  int64  // on the writer's clock
@@ -68,7 +68,7 @@ func (t *Tran) claim() Running {
 }
 
 // cell returns where this goroutine is to count.
-func (t *Tran) cell() *tally {
+func (t *Tran) cell() *cell {
 	b := t.w.pick()
 	if c := t.cells[b.n].Load(); c != nil {
 		return c
@@ -125,7 +125,7 @@ func (r *Running) free() {
 }
 
 // count adds what took d nanoseconds and ended at the clock now.
-func (c *tally) count(d, now uint64, s Status) {
+func (c *cell) count(d, now uint64, s Status) {
 	p := c.p
 	if s != Good {
 		off := uintptr(layout.CellAborted)

@@ -170,7 +170,7 @@ func decode(kind uint32, field uint64) (v uint64, ok bool) {
 
 // metricsOf returns the cell's records of metrics, which it makes; nil says that there is
 // no room.
-func (c *tally) metricsOf() unsafe.Pointer {
+func (c *cell) metricsOf() unsafe.Pointer {
 	w := c.b.w
 	off := atomic.LoadUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)))
 	if off == 0 {

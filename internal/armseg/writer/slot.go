@@ -25,7 +25,7 @@ func slotGen(word uint64) uint64 { return word >> genShift & genMax }
 
 // claim takes a slot of the block for a transaction and returns it with the word that it
 // is to have while the transaction runs; nil says that there is none.
-func (b *lane) claim(tran uint32) (slot unsafe.Pointer, active uint64) {
+func (b *block) claim(tran uint32) (slot unsafe.Pointer, active uint64) {
 	slot = unsafe.Add(b.w.base, uintptr(b.getHint())*64)
 	if active = take(slot, tran); active != 0 {
 		return slot, active
@@ -52,26 +52,26 @@ func take(slot unsafe.Pointer, tran uint32) (active uint64) {
 
 // search looks for a free slot near the one that was to be free, then for a new chunk,
 // then everywhere.
-func (b *lane) search(tran uint32) (slot unsafe.Pointer, active uint64) {
+func (b *block) search(tran uint32) (slot unsafe.Pointer, active uint64) {
 	w := b.w
 	if w.full.Load() {
 		return nil, 0
 	}
-	chunks := *b.shelves.Load()
+	chunks := *b.chunks.Load()
 	from := b.position(chunks)
 	if slot, active = b.scan(chunks, from, searchLen, tran); slot != nil {
 		return slot, active
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(*b.shelves.Load()) == len(chunks) { // else somebody was quicker to add one
+	if len(*b.chunks.Load()) == len(chunks) { // else somebody was quicker to add one
 		c, err := b.addChunk()
 		if err == nil {
-			chunks, from = *b.shelves.Load(), uint32(len(chunks))*layout.SlotsPerChunk
+			chunks, from = *b.chunks.Load(), uint32(len(chunks))*layout.SlotsPerChunk
 			b.freed(c.slot(0))
 		}
 	} else {
-		chunks, from = *b.shelves.Load(), uint32(len(chunks))*layout.SlotsPerChunk
+		chunks, from = *b.chunks.Load(), uint32(len(chunks))*layout.SlotsPerChunk
 	}
 	if slot, active = b.scan(chunks, from, uint32(len(chunks))*layout.SlotsPerChunk, tran); slot != nil {
 		return slot, active
@@ -84,7 +84,7 @@ func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
 	// Set first: who frees a slot that was looked at already clears it again.
 	w.full.Store(true)
 	for _, other := range w.blocks {
-		if chunks := other.shelves.Load(); chunks != nil {
+		if chunks := other.chunks.Load(); chunks != nil {
 			slot, active = other.scan(*chunks, 0, uint32(len(*chunks))*layout.SlotsPerChunk, tran)
 			if slot != nil {
 				w.full.Store(false)
@@ -97,7 +97,7 @@ func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
 }
 
 // scan tries so many slots from a position among those of the chunks.
-func (b *lane) scan(chunks []shelf, from, n uint32, tran uint32) (slot unsafe.Pointer, active uint64) {
+func (b *block) scan(chunks []chunk, from, n uint32, tran uint32) (slot unsafe.Pointer, active uint64) {
 	all := uint32(len(chunks)) * layout.SlotsPerChunk
 	for i := range min(n, all) {
 		at := (from + i) % all
@@ -112,7 +112,7 @@ func (b *lane) scan(chunks []shelf, from, n uint32, tran uint32) (slot unsafe.Po
 }
 
 // position is the hint's place among the slots of the chunks.
-func (b *lane) position(chunks []shelf) uint32 {
+func (b *block) position(chunks []chunk) uint32 {
 	hint := b.getHint()
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].slot(layout.SlotsPerChunk) > hint })
 	if i == len(chunks) || hint < chunks[i].slot(0) {
@@ -123,14 +123,14 @@ func (b *lane) position(chunks []shelf) uint32 {
 
 // place returns a slot's chunk, and its number there. Chunks lie in the file in the order
 // of their numbers.
-func (w *Writer) place(slot unsafe.Pointer) (s shelf, at uint32) {
+func (w *Writer) place(slot unsafe.Pointer) (s chunk, at uint32) {
 	where := uint32((uintptr(slot) - uintptr(w.base)) / 64)
-	chunk := func(i int) shelf {
-		return shelf{uint32(i), uint64(get32(w.base, procChunks+4*uint64(i))) * 64}
+	nth := func(i int) chunk {
+		return chunk{uint32(i), uint64(get32(w.base, procChunks+4*uint64(i))) * 64}
 	}
 	n := int(get32(w.base, layout.ProcChunkNext))
-	i := sort.Search(n, func(i int) bool { return chunk(i).slot(layout.SlotsPerChunk) > where })
-	return chunk(i), where - chunk(i).slot(0)
+	i := sort.Search(n, func(i int) bool { return nth(i).slot(layout.SlotsPerChunk) > where })
+	return nth(i), where - nth(i).slot(0)
 }
 
 // handle is what arm_start of libarm would have returned: the generation and the number
@@ -143,5 +143,5 @@ func (r *Running) handle() uint32 {
 // The hint is only that: who reads an old one, or one that another has used meanwhile,
 // searches.
 
-func (b *lane) freed(where uint32) { release32(&b.hint, where) }
-func (b *lane) getHint() uint32    { return atomic.LoadUint32(&b.hint) }
+func (b *block) freed(where uint32) { release32(&b.hint, where) }
+func (b *block) getHint() uint32    { return atomic.LoadUint32(&b.hint) }

@@ -13,14 +13,14 @@ type Tran struct {
 
 	w     *Writer
 	words tranWords
-	cells []atomic.Pointer[tally] // one for each of the writer's blocks, made when first used
+	cells []atomic.Pointer[cell] // one for each of the writer's blocks, made when first used
 	descs atomic.Pointer[[layout.Metrics + 1]Metric]
 }
 
-// tally is what a block knows of a transaction.
-type tally struct {
+// cell is what a block knows of a transaction.
+type cell struct {
 	p    unsafe.Pointer
-	b    *lane
+	b    *block
 	tran *Tran
 }
 
@@ -36,7 +36,7 @@ func (w *Writer) Tran(app uint32, key, descr, detail string) (t *Tran, err error
 	defer w.mu.Unlock()
 	t = w.trans[id]
 	if t == nil {
-		t = &Tran{ID: id, App: app, w: w, words: w.names.words(app, id), cells: make([]atomic.Pointer[tally], len(w.blocks))}
+		t = &Tran{ID: id, App: app, w: w, words: w.names.words(app, id), cells: make([]atomic.Pointer[cell], len(w.blocks))}
 		w.trans[id] = t
 	}
 	return t, nil
@@ -53,7 +53,7 @@ func (t *Tran) Active() bool {
 
 // newCell returns the block's cell for the transaction, which it makes, or that of
 // another block where there is no room; nil says that there is none either.
-func (t *Tran) newCell(b *lane) *tally {
+func (t *Tran) newCell(b *block) *cell {
 	w := t.w
 	if b = w.usable(b); b == nil {
 		return nil
@@ -65,7 +65,7 @@ func (t *Tran) newCell(b *lane) *tally {
 	}
 	off, err := w.makeCell(b, t.ID)
 	if err == nil {
-		c := &tally{unsafe.Add(w.base, off), b, t}
+		c := &cell{unsafe.Add(w.base, off), b, t}
 		t.cells[b.n].Store(c)
 		return c
 	}
@@ -78,7 +78,7 @@ func (t *Tran) newCell(b *lane) *tally {
 }
 
 // makeCell puts a cell in the directory of a block. The caller holds w.mu.
-func (w *Writer) makeCell(b *lane, id uint32) (uint64, error) {
+func (w *Writer) makeCell(b *block, id uint32) (uint64, error) {
 	entry := b.off + layout.BlockDir + 4*uint64((id-1)/layout.PageCells)
 	page := uint64(get32(w.base, entry)) * 64
 	if page == 0 {

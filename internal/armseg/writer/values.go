@@ -66,7 +66,7 @@ func (r *Running) ext() unsafe.Pointer {
 	return ext
 }
 
-func (w *Writer) extOff(s shelf) uint64 {
+func (w *Writer) extOff(s chunk) uint64 {
 	at := word64(w.base, s.off+layout.ChunkExtOff)
 	if off := atomic.LoadUint64(at); off != 0 {
 		return off

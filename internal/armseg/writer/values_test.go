@@ -77,7 +77,7 @@ func TestValues(t *testing.T) {
 			continue
 		}
 		m := got.Metrics[0]
-		if m.Type != c.kind || m.Count != uint64(len(c.given)) || m.Sum != c.sum || !m.Settled || m.MetricLatest != c.want {
+		if m.Type != c.kind || m.Count != uint64(len(c.given)) || m.Sum != c.sum || !m.Whole || m.MetricLatest != c.want {
 			t.Errorf("type %d: %+v", c.kind, m)
 		}
 	}

@@ -34,7 +34,7 @@ type Writer struct {
 	began  time.Time      // what the runtime's clock is read against
 	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
 
-	blocks   []*lane     // one for each P, made when it is first used
+	blocks   []*block    // one for each P, made when it is first used
 	full     atomic.Bool // no slot was free, and none was freed since
 	switches switches
 
@@ -121,9 +121,9 @@ func (w *Writer) now() int64 { return int64(time.Since(w.began)) }
 // makeBlocks provides for as many blocks as goroutines can run at once.
 func (w *Writer) makeBlocks() {
 	n := min(max(runtime.GOMAXPROCS(0), runtime.NumCPU()), maxBlocks)
-	w.blocks = make([]*lane, n)
+	w.blocks = make([]*block, n)
 	for i := range w.blocks {
-		w.blocks[i] = &lane{w: w, n: i}
+		w.blocks[i] = &block{w: w, n: i}
 	}
 }
 

@@ -25,8 +25,8 @@ func (a *average) add(n, ns uint64, ended []layout.Ended) {
 	a.ended = append(a.ended, ended...)
 }
 
-// settle brings a row's average and latest time up to date.
-func (t *tranRow) settle(weight float64) {
+// updateAverage brings a row's average and latest time up to date.
+func (t *tranRow) updateAverage(weight float64) {
 	a := &t.average
 	slices.SortStableFunc(a.ended, func(x, y layout.Ended) int {
 		switch {

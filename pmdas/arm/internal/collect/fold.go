@@ -18,8 +18,8 @@ import (
 // Killed before the write, the next collector finds the file and begins again. Killed
 // after it, the next one finds the entry, and only removes the file.
 
-// settleProc makes the entry of a process of which all has been read.
-func (c *Collector) settleProc(p *proc) {
+// makeEntry makes the entry of a process of which all has been read.
+func (c *Collector) makeEntry(p *proc) {
 	p.stage = stageRead
 	e := &pastEntry{File: p.file, Inode: p.inode}
 	trans := make(map[*tranRow]*pastTran)

@@ -75,7 +75,7 @@ func (k *killing) batch(order string, args ...any) (over int) {
 		k.look()
 		time.Sleep(5 * time.Millisecond) // the others need the processors
 	}, order, args...)
-	k.settle()
+	k.drain()
 	for i := range armkill.Batch {
 		if err := k.d.Check(i, k.last[i].Sub(k.was[i])); err != nil {
 			k.t.Fatalf("%s: %v", fmt.Sprintf(order, args...), err)
@@ -85,9 +85,9 @@ func (k *killing) batch(order string, args ...any) (over int) {
 	return over
 }
 
-// settle looks until only the witness is left. All others have ended: two looks are
+// drain looks until only the witness is left. All others have ended: two looks are
 // enough, of which the first finds them.
-func (k *killing) settle() {
+func (k *killing) drain() {
 	k.t.Helper()
 	for range 2 {
 		k.look()

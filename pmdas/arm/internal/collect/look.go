@@ -33,7 +33,7 @@ func (c *Collector) look() {
 			}
 		}
 	}
-	c.rows.settle(c.conf.Weight)
+	c.rows.averages(c.conf.Weight)
 	c.takeOver()
 	c.windows.roll(c.mono)
 	c.rows.end()
@@ -91,7 +91,7 @@ func (c *Collector) takeOver() {
 	for _, u := range c.order {
 		for _, p := range u.procs {
 			if p.stage == stageLast {
-				c.settleProc(p)
+				c.makeEntry(p)
 				c.fold(p)
 			}
 		}
@@ -164,14 +164,14 @@ func (r *rows) begin() {
 	}
 }
 
-// settle brings averages up to date.
-func (r *rows) settle(weight float64) {
-	for _, t := range r.settling {
-		t.settle(weight)
-		t.settling = false
+// averages brings the averages up to date of the rows that were added to.
+func (r *rows) averages(weight float64) {
+	for _, t := range r.averaging {
+		t.updateAverage(weight)
+		t.averaging = false
 	}
-	clear(r.settling)
-	r.settling = r.settling[:0]
+	clear(r.averaging)
+	r.averaging = r.averaging[:0]
 }
 
 // end takes over what was counted anew by this look.

@@ -10,7 +10,7 @@ import (
 
 // add takes in what came to a metric of some cell, or was in the past. Values that were
 // just being written are left out.
-func (m *metricRow) add(t *reader.MetricTotals, settled bool) {
+func (m *metricRow) add(t *reader.MetricTotals, whole bool) {
 	m.dirty = true
 	m.Count += t.Count
 	if m.Kind == KindCounter {
@@ -20,7 +20,7 @@ func (m *metricRow) add(t *reader.MetricTotals, settled bool) {
 		m.total = finite(m.total + t.Sum)
 		m.Mean = m.total / float64(max(m.Count, 1))
 	}
-	if !settled {
+	if !whole {
 		return
 	}
 	m.Last, m.LastID, m.Text = t.Last, t.ID, t.Text

@@ -139,9 +139,9 @@ func (c *Collector) count(p *proc, d *reader.CellDelta) {
 	r.Updates += d.Updates
 	r.BadData += d.BadData
 	if d.Count > 0 {
-		if !r.settling {
-			r.settling = true
-			c.rows.settling = append(c.rows.settling, r)
+		if !r.averaging {
+			r.averaging = true
+			c.rows.averaging = append(c.rows.averaging, r)
 		}
 		r.extremes(d.Min, d.Max)
 		r.average.add(d.Count, d.GoodNS, d.Ended)
@@ -151,7 +151,7 @@ func (c *Collector) count(p *proc, d *reader.CellDelta) {
 	}
 	for i := range d.Metrics {
 		if m := c.metric(p.n, d.Tran, t, &d.Metrics[i]); m != nil {
-			m.add(&d.Metrics[i].MetricTotals, d.Metrics[i].Settled)
+			m.add(&d.Metrics[i].MetricTotals, d.Metrics[i].Whole)
 		}
 	}
 }

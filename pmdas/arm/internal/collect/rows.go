@@ -25,9 +25,9 @@ type rows struct {
 	unsaved []choice
 	grown   bool // since the last look
 
-	settling []*tranRow // whose averages must be brought up to date
-	active   []*tranRow // with something running, as of this look
-	were     []*tranRow // as of the one before
+	averaging []*tranRow // whose averages must be brought up to date
+	active    []*tranRow // with something running, as of this look
+	were      []*tranRow // as of the one before
 }
 
 // kind tells the tables with limits apart.
@@ -76,8 +76,8 @@ type tranRow struct {
 	running int
 	oldest  int64
 
-	settling bool // in rows.settling
-	ranged   bool // there is a shortest and a longest
+	averaging bool // in rows.averaging
+	ranged    bool // there is a shortest and a longest
 }
 
 type pairRow struct {

@@ -7,8 +7,8 @@
 
 #include "hot.h"
 
-struct local rt_nobody = { .own = NOT_OWN };
-__thread struct local *rt_me __attribute__((tls_model("initial-exec"))) = &rt_nobody;
+struct block rt_nobody = { .own = NOT_OWN };
+__thread struct block *rt_me __attribute__((tls_model("initial-exec"))) = &rt_nobody;
 
 /* In the middle of taking a block: seen by a signal handler. */
 static __thread uint32_t taking __attribute__((tls_model("initial-exec")));
@@ -21,16 +21,16 @@ enum { KEYS_WITHOUT_MALLOC = 32 };
 
 static void leave(void *value)
 {
-	struct local *l = rt_me;
+	struct block *b = rt_me;
 
 	(void)value; /* in a child, maybe its parent's */
 	rt_me = &rt_nobody;
-	if (l->own != load(&rt_process))
+	if (b->own != load(&rt_process))
 		return;
-	l->own = NOT_OWN;
-	l->mode = LOCAL_NONE;
-	store_release(&l->block->owner, BLOCK_FREE);
-	store_release(&l->taken, 0);
+	b->own = NOT_OWN;
+	b->mode = MODE_NONE;
+	store_release(&b->record->owner, BLOCK_FREE);
+	store_release(&b->taken, 0);
 }
 
 static bool have_key(void)
@@ -48,120 +48,120 @@ __attribute__((constructor)) static void make_key_early(void)
 	have_key();
 }
 
-static bool take(struct local *l)
+static bool take(struct block *b)
 {
 	uint32_t none = 0;
 
-	return load(&l->taken) == 0 && cas(&l->taken, &none, 1);
+	return load(&b->taken) == 0 && cas(&b->taken, &none, 1);
 }
 
-/* Makes a block for the local of this number, which the caller has taken. */
+/* Makes the record of the block of this number, which the caller has taken. */
 static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 {
-	struct local *l = &p->locals[n];
+	struct block *b = &p->blocks[n];
 	uint64_t at = room_take(p, sizeof(struct seg_block));
 
 	if (!at)
 		return false;
-	l->block = (struct seg_block *)(p->base + at);
-	l->block->flags = BLOCK_COUNTS_OPS;
-	store(&l->block->owner, owner);
-	l->process = p;
-	l->own = NOT_OWN;
-	l->number = n;
-	l->hint = l->foreign = NONE;
-	l->cell = &rt_no_cell;
+	b->record = (struct seg_block *)(p->base + at);
+	b->record->flags = BLOCK_COUNTS_OPS;
+	store(&b->record->owner, owner);
+	b->process = p;
+	b->own = NOT_OWN;
+	b->number = n;
+	b->hint = b->foreign = NONE;
+	b->cell = &rt_no_cell;
 	store_release((uint32_t *)(p->base + p->header->blocks_off) + n, (uint32_t)(at / 64));
 	return true;
 }
 
 /* A block that nobody has, or a new one, or with too many threads the shared one. NULL: no room. */
-static struct local *block_take(struct process *p)
+static struct block *block_take(struct process *p)
 {
 	uint32_t made = load_acquire(&p->header->block_next), n;
 
 	for (n = 1; n < made && n < BLOCK_MAX; n++)
-		if (take(&p->locals[n]))
+		if (take(&p->blocks[n]))
 			break;
 	if (n >= made) {
 		do {
 			if (made >= BLOCK_MAX)
-				return &p->locals[0];
+				return &p->blocks[0];
 		} while (!cas(&p->header->block_next, &made, made + 1));
 		n = made;
-		if (!take(&p->locals[n]))
+		if (!take(&p->blocks[n]))
 			return NULL;
 	}
-	if (!p->locals[n].block && !block_make(p, n, BLOCK_EXCLUSIVE)) {
-		store_release(&p->locals[n].taken, 0);
+	if (!p->blocks[n].record && !block_make(p, n, BLOCK_EXCLUSIVE)) {
+		store_release(&p->blocks[n].taken, 0);
 		return NULL;
 	}
-	return &p->locals[n];
+	return &p->blocks[n];
 }
 
 /* The block of all threads that have none: when there are too many, or in a signal handler. */
-bool local_shared(struct process *p)
+bool block_shared(struct process *p)
 {
-	if (!p->locals[0].block && !block_make(p, 0, BLOCK_SHARED))
+	if (!p->blocks[0].record && !block_make(p, 0, BLOCK_SHARED))
 		return false;
 	store(&p->header->block_next, 1);
-	p->locals[0].taken = 1;
-	p->locals[0].mode = LOCAL_SHARED;
+	p->blocks[0].taken = 1;
+	p->blocks[0].mode = MODE_SHARED;
 	return true;
 }
 
 /* Makes a block the thread's. */
-static struct local *settle(struct process *p, struct local *l)
+static struct block *make_own(struct process *p, struct block *b)
 {
-	if (l->mode == LOCAL_SHARED) {
-		rt_me = l;
-		return l;
+	if (b->mode == MODE_SHARED) {
+		rt_me = b;
+		return b;
 	}
-	if (pthread_setspecific(key, l)) {
-		store_release(&l->taken, 0);
+	if (pthread_setspecific(key, b)) {
+		store_release(&b->taken, 0);
 		return NULL;
 	}
-	store(&l->block->tid, (uint32_t)syscall(SYS_gettid));
-	store_release(&l->block->owner, BLOCK_EXCLUSIVE);
-	if (!l->clock.base_tsc) {
-		l->clock.base_tsc = p->base_tsc;
-		l->clock.base_ns = p->base_ns;
+	store(&b->record->tid, (uint32_t)syscall(SYS_gettid));
+	store_release(&b->record->owner, BLOCK_EXCLUSIVE);
+	if (!b->clock.base_tsc) {
+		b->clock.base_tsc = p->base_tsc;
+		b->clock.base_ns = p->base_ns;
 	}
-	l->mode = LOCAL_OWN;
-	l->own = p;
-	rt_me = l;
-	return l;
+	b->mode = MODE_OWN;
+	b->own = p;
+	rt_me = b;
+	return b;
 }
 
-static struct local *local_acquire(struct process *p)
+static struct block *block_acquire(struct process *p)
 {
-	struct local *shared = &p->locals[0], *l = shared;
+	struct block *shared = &p->blocks[0], *b = shared;
 
 	if (taking)
 		return shared;
 	taking = 1;
 	if (have_key())
-		l = block_take(p);
+		b = block_take(p);
 	else if (load(&key_state) != 3)
-		l = NULL;
-	if (l)
-		l = settle(p, l);
+		b = NULL;
+	if (b)
+		b = make_own(p, b);
 	taking = 0;
-	return l ? l : shared;
+	return b ? b : shared;
 }
 
 /* The calling thread's, if the process measures. NULL: it does not. */
-struct local *local_get(void)
+struct block *block_get(void)
 {
 	struct process *p = load_acquire(&rt_process);
 
 	if (p && rt_me->process == p)
 		return rt_me;
-	return p && load_acquire(&p->state) == PROCESS_READY ? local_acquire(p) : NULL;
+	return p && load_acquire(&p->state) == PROCESS_READY ? block_acquire(p) : NULL;
 }
 
 /* The same, and lets the process begin to measure. */
-struct local *local_attached(void)
+struct block *block_attached(void)
 {
-	return rt_attached() ? local_get() : NULL;
+	return rt_attached() ? block_get() : NULL;
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// lane is what the goroutines count in that run on one P, as far as that can be told.
+// block is what the goroutines count in that run on one P, as far as that can be told.
 // Its records in the file are made when it is first used.
-type lane struct {
+type block struct {
 	w      *Writer
 	n      int // among the writer's blocks
 	number uint32
 	off    uint64 // of the block's record, 0 before it is made; this and number are guarded by w.mu
 
-	made    atomic.Bool
-	shelves atomic.Pointer[[]shelf]
+	made   atomic.Bool
+	chunks atomic.Pointer[[]chunk]
 
 	_ [128]byte
 	// hint is where a free slot may be, as its offset divided by 64: the one that was
@@ -24,19 +24,19 @@ type lane struct {
 	_    [128]byte
 }
 
-// shelf is a chunk: 64 slots of a block.
-type shelf struct {
+// chunk is 64 slots of a block.
+type chunk struct {
 	number uint32
 	off    uint64 // of the record
 }
 
 // pick returns the block to count in: that of the P this goroutine runs on. It may run on
 // another by the time it counts, which costs time and nothing else.
-func (w *Writer) pick() *lane { return w.blocks[currentP()%uint(len(w.blocks))] }
+func (w *Writer) pick() *block { return w.blocks[currentP()%uint(len(w.blocks))] }
 
 // usable makes the block's records. Where there is no room for them, any block that has
 // some will do; nil says that there is none.
-func (w *Writer) usable(b *lane) *lane {
+func (w *Writer) usable(b *block) *block {
 	if b.made.Load() {
 		return b
 	}
@@ -54,7 +54,7 @@ func (w *Writer) usable(b *lane) *lane {
 }
 
 // make hands out the block's records, with a first chunk. The caller holds w.mu.
-func (b *lane) make() error {
+func (b *block) make() error {
 	w := b.w
 	if b.off == 0 {
 		off, err := w.alloc(layout.BlockLen)
@@ -76,28 +76,28 @@ func (b *lane) make() error {
 }
 
 // addChunk gives the block 64 more slots. The caller holds w.mu.
-func (b *lane) addChunk() (shelf, error) {
+func (b *block) addChunk() (chunk, error) {
 	w := b.w
 	number := get32(w.base, layout.ProcChunkNext)
 	if number >= layout.ChunkMax {
-		return shelf{}, ErrNoRoom
+		return chunk{}, ErrNoRoom
 	}
 	off, err := w.alloc(layout.ChunkLen)
 	if err != nil {
-		return shelf{}, err
+		return chunk{}, err
 	}
 	put32(w.base, off+layout.ChunkBlock, b.number)
 	put32(w.base, procChunks+4*uint64(number), uint32(off/64))
 	put32(w.base, layout.ProcChunkNext, number+1)
-	var chunks []shelf
-	if old := b.shelves.Load(); old != nil {
+	var chunks []chunk
+	if old := b.chunks.Load(); old != nil {
 		chunks = append(chunks, *old...)
 	}
-	c := shelf{number, off}
+	c := chunk{number, off}
 	chunks = append(chunks, c)
-	b.shelves.Store(&chunks)
+	b.chunks.Store(&chunks)
 	return c, nil
 }
 
 // slot returns where a chunk's i-th slot is, as its offset divided by 64.
-func (c shelf) slot(i uint32) uint32 { return uint32((c.off+layout.ChunkSlots)/64) + i }
+func (c chunk) slot(i uint32) uint32 { return uint32((c.off+layout.ChunkSlots)/64) + i }
