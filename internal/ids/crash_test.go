@@ -223,7 +223,7 @@ func child(spec string) {
 // TestKilled kills a process again and again while it gives out numbers. Whatever it
 // reported before its death counts as recorded in an archive, and stays for ever.
 func TestKilled(t *testing.T) {
-	const kills = 300
+	const kills = 100
 	// In memory, since a kill takes nothing from a disk and waiting for one takes long.
 	path := filepath.Join(mount(t, "256m"), "f")
 	given, numbers := make(map[int32]string), make(map[string]int32)

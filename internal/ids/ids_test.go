@@ -347,14 +347,14 @@ func TestMany(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	var mu sync.Mutex
 	writes := 0
-	f, m := openWith(t, path, journal.Options{Step: func(what string) {
+	f, _ := openWith(t, path, journal.Options{Step: func(what string) {
 		if what == "write" {
 			mu.Lock()
 			defer mu.Unlock()
 			writes++
 		}
 	}})
-	m = space(t, f, "m", 1<<22)
+	m := space(t, f, "m", 1<<22)
 	given := make(map[int32]bool)
 	for i := range n {
 		id, err := m.ID(fmt.Sprintf("host%d.example.net", i))
