@@ -98,7 +98,7 @@ func TestMistakes(t *testing.T) {
 		t.Fatal("no error")
 	}
 	t.Log(err)
-	for _, want := range []string{`name "bad one": want one word`, "item 5000 is not within 0..1023", "no Get"} {
+	for _, want := range []string{`name "bad one" is not one word without slashes`, "item 5000 is not within 0..1023", "no Get"} {
 		if !contains(err.Error(), want) {
 			t.Errorf("%q is missing", want)
 		}

@@ -27,7 +27,7 @@ func ExampleParseUnits() {
 	// millisec: 0x01002000
 	// count x 10^6: 0x00100600
 	// power (mW): 0x00000023
-	// pcp: units "parsec": "parsec" is no word for space, time or count
+	// pcp: units "parsec": "parsec" is not a unit of space, time or count
 }
 
 func ExampleUnits_Per() {

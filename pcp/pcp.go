@@ -142,7 +142,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("Type(%d)", int32(t))
 }
 
-// Sem says how consecutive values of a metric relate. The zero value is none of them.
+// Sem says how consecutive values of a metric relate. The zero value is not valid.
 type Sem int32
 
 // The semantics of values, with PCP's numbers.

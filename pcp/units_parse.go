@@ -50,7 +50,7 @@ func (p *unitsParser) side(text string, sign int) {
 		if name, digits, ok := strings.Cut(word, "^"); ok {
 			n, err := strconv.ParseInt(digits, 10, 8)
 			if err != nil {
-				p.fail("%q is no power", "^"+digits)
+				p.fail("the power %q is not a number", "^"+digits)
 			}
 			word, power = name, int(n)
 		}
@@ -67,7 +67,7 @@ func (p *unitsParser) side(text string, sign int) {
 		case "extra":
 			f = p.extra(scale, f, sign)
 		default:
-			p.fail("%q is no word for space, time or count", word)
+			p.fail("%q is not a unit of space, time or count", word)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (p *unitsParser) tens(f []string) (scale Units, rest []string) {
 			n, err = strconv.ParseInt(digits, 10, 8)
 		}
 		if !ok || err != nil || n < -8 || n > 7 {
-			p.fail("%q is no power of ten within 10^-8..10^7", f[1])
+			p.fail("%q is not a power of ten within 10^-8..10^7", f[1])
 			return 0, nil
 		}
 	}
@@ -111,7 +111,7 @@ func (p *unitsParser) tens(f []string) (scale Units, rest []string) {
 // extra reads the scale in brackets behind the name of an extra unit.
 func (p *unitsParser) extra(unit int, f []string, sign int) []string {
 	if p.seen[3] {
-		p.fail("only one of temperature, voltage, current and power can be had")
+		p.fail("more than one of temperature, voltage, current and power")
 		return nil
 	}
 	p.seen[3] = true
@@ -122,7 +122,7 @@ func (p *unitsParser) extra(unit int, f []string, sign int) []string {
 			return f[1:]
 		}
 	}
-	p.fail("behind %s there is none of the scales (%s)", e.name, strings.Join(e.scales, "), ("))
+	p.fail("%s is not followed by one of the scales (%s)", e.name, strings.Join(e.scales, "), ("))
 	return nil
 }
 

@@ -30,8 +30,9 @@ func Put[V pcp.Scalar](w *ResultWriter, inst int32, x V) {
 	}
 }
 
-// Each adds the values of many instances: for each of ids that which get makes of the
-// data at the same index, unless it says that there is none. get must not use w.
+// Each adds the values of many instances. For each id it calls get with the data at the same
+// index, and adds the value that get returns, unless the second result is false. get must
+// not use w.
 func Each[T any, V pcp.Scalar](w *ResultWriter, ids []int32, data []T, get func(T) (V, bool)) {
 	switch t := pcp.TypeOf[V](); t {
 	case pcp.Type32, pcp.TypeU32:
@@ -104,10 +105,10 @@ func store32(b *[4]byte, v uint32) {
 
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// Indexed adds the values of many instances from an array: for each of ids the value whose
-// index stands at the same place of at, unless it is beyond the array or has, where it is
-// not nil, says that there is none. The values are numbers of type t, as pcp.RawNumber
-// takes them; with any other type the set becomes ErrType.
+// Indexed adds the values of many instances from an array. The index of the value for
+// ids[i] is at[i]. No value is added if the index is beyond the array, or if has is not nil
+// and returns false for it. The values are numbers of type t, as pcp.RawNumber takes them;
+// if t is not the type of a number the set becomes ErrType.
 func Indexed[I ~uint32](w *ResultWriter, t pcp.Type, ids []int32, at []I, values []uint64, has func(I) bool) {
 	switch t {
 	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:

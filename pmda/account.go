@@ -35,7 +35,7 @@ func findUser(name string) (account, error) {
 	if a.uid, a.gid, err = numbers(u); err != nil {
 		return account{}, err
 	}
-	ids, _ := u.GroupIds() // without them the user's own group has to do
+	ids, _ := u.GroupIds() // if they cannot be read, the agent has the user's own group only
 	for _, id := range ids {
 		if g, err := strconv.Atoi(id); err == nil {
 			a.groups = append(a.groups, g)

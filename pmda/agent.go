@@ -90,16 +90,16 @@ type Agent struct {
 	Stop   func()
 
 	// Warm, if not nil, runs once after pmcd has accepted the agent, in a goroutine of
-	// its own: for agents that need long to start. Until it returns, requests are answered
+	// its own. It is for agents that take long to start. Until it returns, requests are answered
 	// with pcp.ErrAgain.
 	Warm func() error
 
 	// Anonymous agents do not ask pmcd who its clients are. Only these can tell pmcd
 	// itself that they are not ready: after Warm, whose line in pmcd.conf must then
 	// carry the word notready, and with the error pcp.ErrPMDANotReady, until
-	// Server.Ready. Of other agents pmcd would not bear it: as long as one of them is
-	// not ready, pmcd answers the first request of each new local client, to any
-	// agent, with an error. What they would tell pmcd becomes pcp.ErrAgain.
+	// Server.Ready. While an agent that asks who its clients are is not ready, pmcd
+	// answers the first request of each new local client, to any agent, with an error.
+	// So such an agent does not tell pmcd: its clients get pcp.ErrAgain.
 	Anonymous bool
 
 	// NamesNotReady accepts what PCP 7 makes of an Anonymous agent with Warm and Roots:
@@ -167,9 +167,9 @@ type Request struct {
 	PMIDs  []pcp.PMID
 }
 
-// Client is a client of pmcd as an agent sees it. What pmcd does not know of it is -1.
-// pmcd tells these of clients on its unix socket, whose identity the kernel vouches
-// for, and of remote ones only after authentication.
+// Client is a client of pmcd as an agent sees it. A number that pmcd does not know is -1.
+// pmcd knows the user, group and process of each client on its unix socket from the
+// kernel. It knows the user of a remote client only if the client has authenticated.
 type Client struct {
 	Slot          int32
 	UID, GID, PID int
@@ -185,7 +185,7 @@ type Client struct {
 func (c *Client) Known() bool { return c != nil && c.UID >= 0 }
 
 // String says who the client is: "user 1000, process 4711", "user 1000 (anna), process
-// 4711", or "client 3, of whom pmcd knows no user".
+// 4711", or "client 3, whose user is unknown".
 func (c *Client) String() string {
 	if c == nil {
 		return "no client"
@@ -199,7 +199,7 @@ func (c *Client) String() string {
 	case c.User != "":
 		who = fmt.Sprintf("user %q", c.User)
 	default:
-		return who + ", of whom pmcd knows no user"
+		return who + ", whose user is unknown"
 	}
 	if c.PID >= 0 {
 		who += fmt.Sprintf(", process %d", c.PID)

@@ -115,9 +115,9 @@ func (s *Server) answer(p pdu.PDU, from int32) {
 	}
 }
 
-// survive keeps a function of the agent that panics from ending the agent: the one
-// request fails. A function is called before the answer is written, never after, so
-// the request still waits for one.
+// survive keeps a panic in a function of the agent from ending the agent: only the request
+// fails. Functions are called before the answer is written, so the request still waits
+// for its answer.
 func (s *Server) survive(t pdu.Type) {
 	bad := recover()
 	if bad == nil {
@@ -179,14 +179,15 @@ func (s *Server) refuse(t pdu.Type, err error) {
 	}
 }
 
-// protocol ends a connection whose bytes make no sense any more.
+// protocol closes a connection after a PDU whose header is wrong: the beginning of the next
+// PDU cannot be found.
 func (s *Server) protocol(err error) {
 	s.log.Printf("from pmcd: %v; closing the connection", err)
 	s.disconnect()
 }
 
-// done answers with an error, or with code 0 where there is none. Only a store may
-// be answered so: pmcd dies of code 0 in answer to some other requests.
+// done answers a store with an error, or with code 0 if err is nil. No other request may be
+// answered with code 0: pmcd crashes when it gets that in answer to some of them.
 func (s *Server) done(err error) {
 	if err == nil {
 		s.send(&pdu.Error{})
@@ -248,8 +249,8 @@ func (s *Server) gone(slot int32) {
 	}
 }
 
-// attr notes an attribute of a client. An attribute that is there already means that
-// the slot has a new client whose predecessor's end went untold.
+// attr notes an attribute of a client. If the client has the attribute already, a new client
+// has taken the slot, and pmcd did not tell that the old one left.
 func (s *Server) attr(p *pdu.Attr, from int32) {
 	bit := uint32(1) << (p.Attr & 31)
 	if c := s.clients[from]; c != nil && c.attrs&bit != 0 {
@@ -275,7 +276,7 @@ func (s *Server) attr(p *pdu.Attr, from int32) {
 	}
 }
 
-// number reads a decimal number of up to 31 bits, -1 if it is none.
+// number reads a decimal number of up to 31 bits. It returns -1 for any other text.
 func number(s string) int {
 	n := 0
 	for _, r := range s {

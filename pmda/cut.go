@@ -14,7 +14,7 @@ type cut struct {
 	writes  atomic.Uint64 // odd: within a write
 
 	mu   sync.Mutex
-	conn io.Closer // nil while there is none
+	conn io.Closer // nil while pmcd is not connected
 }
 
 // cutAfter is how long a write may take while the server is to stop.

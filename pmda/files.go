@@ -66,8 +66,8 @@ func WriteFiles(a *Agent, dir string) error {
 	return nil
 }
 
-// mayWrite reports why a folder's files are not this agent's to replace. They are if the
-// domain.h beside them is one that it has written, whatever number it has.
+// mayWrite returns an error if a file in the folder must not be replaced. This agent wrote
+// the files if it wrote the domain.h beside them, with whatever number.
 func (a *Agent) mayWrite(dir string, names []string, domain []byte) error {
 	there := ""
 	for _, name := range names {
@@ -79,7 +79,7 @@ func (a *Agent) mayWrite(dir string, names []string, domain []byte) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no regular file, so pmda%s has not written it: use a folder of this agent's own", path, a.Name)
+			return fmt.Errorf("%s is not a regular file, so pmda%s did not write it: use a folder of this agent's own", path, a.Name)
 		}
 		there = path
 	}
@@ -89,7 +89,7 @@ func (a *Agent) mayWrite(dir string, names []string, domain []byte) error {
 	mark, _, _ := bytes.Cut(domain, []byte("\n"))
 	old, err := os.ReadFile(filepath.Join(dir, "domain.h"))
 	if err != nil || !bytes.HasPrefix(old, append(mark, '\n')) {
-		return fmt.Errorf("%s is another agent's: the domain.h beside it is none that pmda%s has written; "+
+		return fmt.Errorf("%s belongs to another agent, because pmda%s did not write the domain.h beside it: "+
 			"use a folder of this agent's own", there, a.Name)
 	}
 	return nil

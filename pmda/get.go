@@ -15,8 +15,8 @@ type Getter struct {
 	fetch func(*Values)
 }
 
-// ErrNoValue is what a function of Value returns where there is no value at the moment
-// and that is nothing to complain of.
+// ErrNoValue says that a metric has no value at the moment, and that this is no error. A
+// function of Value returns it.
 var ErrNoValue = errors.New("no value at the moment")
 
 // Value is the Getter of a metric with one value. With ErrNoValue the metric has none;
@@ -98,8 +98,8 @@ type Values struct {
 // Client returns the client that the values are for.
 func (v *Values) Client() *Client { return v.server.client }
 
-// Wants reports whether the client asked for this instance. It is of use where
-// getting a value is dear; values that are not wanted are dropped anyway.
+// Wants reports whether the client asked for this instance, so that an expensive value need
+// not be computed in vain. Set drops values that are not wanted.
 func (v *Values) Wants(inst int32) bool {
 	if v.metric.indom == nil {
 		return inst == pcp.InstNull

@@ -15,9 +15,9 @@ import (
 )
 
 // Listener waits for pmcd on a socket, one connection after the other, for as long
-// as the agent runs: pmcd may be stopped and started as it pleases. pmcd removes the
-// path of a unix socket when it lets go of an agent, even if a new socket has taken
-// the path by then; so the path is looked at as long as pmcd is away, and made again.
+// as the agent runs. So pmcd can be stopped and started again. pmcd removes the path of a
+// unix socket when it drops an agent, even if a new socket has that path by then. So the
+// Listener checks the path while pmcd is not connected, and makes it again.
 type Listener struct {
 	network, address string
 	uid, gid         int // owner of a unix socket
@@ -29,8 +29,8 @@ type Listener struct {
 }
 
 // pathCheck is how often the path of a unix socket is looked at while pmcd is away.
-// A pmcd that is stopped and started removes it and comes back at once, and does not
-// come twice: so at first it is looked at more often.
+// A pmcd that is stopped and started removes the path and connects again at once, and
+// tries only once: so at first the path is checked more often.
 const (
 	pathCheck  = 500 * time.Millisecond
 	quickCheck = 10 * time.Millisecond
@@ -229,9 +229,9 @@ func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
 	}
 }
 
-// trusted reports whether the peer may say who its clients are: anybody can connect
-// to a port of the loopback address, but only root and our own user are pmcd. The
-// permissions of a unix socket have seen to that already.
+// trusted reports whether the peer is pmcd, and so may say who its clients are. Anybody can
+// connect to a port of the loopback address, but pmcd runs as root, as PCP's user or as the
+// agent's own. Whoever is connected to a unix socket had the permission to.
 func trusted(c net.Conn) bool {
 	far, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

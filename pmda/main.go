@@ -220,7 +220,7 @@ func (c *command) openLog(u account) error {
 		if err := f.Truncate(0); err != nil {
 			return err
 		}
-		_ = f.Chown(u.uid, u.gid) // of use only to whom it can be given
+		_ = f.Chown(u.uid, u.gid) // only root can do so, and only root needs to
 	}
 	c.Log.SetOutput(f)
 	if fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3); err == nil {

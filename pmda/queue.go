@@ -113,8 +113,8 @@ func (r *reading) run(turn int) {
 	}
 }
 
-// claim takes the role if nobody has it and nothing waits, and copies the PDU into
-// own, before anybody else may read on; otherwise a copy goes into the queue.
+// claim takes the role if nobody has it and nothing waits, and copies the PDU into own
+// before another goroutine may read on. Otherwise it puts a copy into the queue.
 func (r *reading) claim(b, own []byte) (mine []byte, ok bool, err error) {
 	q := r.q
 	q.mu.Lock()

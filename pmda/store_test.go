@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"client 0, of whom pmcd knows no user may not store 1 into zoo.mood: the keeper is ill",
+		"client 0, whose user is unknown may not store 1 into zoo.mood: the keeper is ill",
 		`may not store 2.5 into zoo.beast.weight["leo"]: Bad input to pmstore: Impossible value or scale conversion`,
 		"may not store 1 into zoo.beast.legs, instance 99: Unknown or illegal instance identifier",
 		"may not store 1 into zoo.broken: No permission to perform requested operation",

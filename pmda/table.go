@@ -114,10 +114,10 @@ func checkMetric(m *Metric) (bad []error) {
 	if m.Get.fetch == nil {
 		say("no Get")
 	} else if !m.Get.typ.Valid() && m.Get.typ != pcp.TypeNoSupport {
-		say("no agent may declare type %v", m.Get.typ)
+		say("type %v cannot be declared by an agent", m.Get.typ)
 	}
 	if !m.Sem.Valid() {
-		say("semantics %v is none of counter, instant, discrete", m.Sem)
+		say("semantics %v is not counter, instant or discrete", m.Sem)
 	}
 	if m.Sem == pcp.SemCounter && m.Get.typ > pcp.TypeDouble {
 		say("a counter cannot be of type %v", m.Get.typ)
@@ -141,7 +141,7 @@ func checkMetric(m *Metric) (bad []error) {
 func build(a *Agent, domainNumber int) (*table, error) {
 	var bad []error
 	if a.Name == "" || strings.ContainsAny(a.Name, " \t\n/") {
-		bad = append(bad, fmt.Errorf("name %q: want one word", a.Name))
+		bad = append(bad, fmt.Errorf("name %q is not one word without slashes", a.Name))
 	}
 	if domainNumber < 1 || domainNumber > pcp.MaxDomain {
 		bad = append(bad, fmt.Errorf("domain %d is not within 1..%d", domainNumber, pcp.MaxDomain))
