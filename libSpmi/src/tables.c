@@ -30,6 +30,8 @@ static int check_stat_numbers(const struct SpmiRawStat *r, const char *name)
 		return spmi_fail(SiBadArgument, "statistic %s: data type %d", name, (int)r->data_type);
 	if ((unsigned)r->type > SiUnsign)
 		return spmi_fail(SiBadArgument, "statistic %s: type %d", name, (int)r->type);
+	if (r->get_fun)
+		return spmi_fail(SiBadArgument, "statistic %s: get_fun must be NULL, as values are read from the data area", name);
 	if (!size_fits(r->type, r->size))
 		return spmi_fail(SiBadArgument, "statistic %s: size %u does not fit its type", name, r->size);
 	if (r->offset < 0 || r->offset > MAX_AREA - (int)r->size)
@@ -81,6 +83,11 @@ static int check_record(const cx_create *c)
 				 c->path, SI_MAXLNAME - 1);
 	if (c->num_stats < 0 || c->num_stats > MAX_STATS || (c->num_stats && !c->stats))
 		return spmi_fail(SiBadArgument, "context %.63s: %d statistics", c->path, c->num_stats);
+	if (c->inst_subs)
+		return spmi_fail(SiBadArgument, "context %.63s: inst_subs must be NULL; add contexts with SpmiDdsAddCx",
+				 c->path);
+	if (c->inst_freq < SiNoInst || c->inst_freq > SiContInst)
+		return spmi_fail(SiBadArgument, "context %.63s: inst_freq %d", c->path, c->inst_freq);
 	if (c->inst_stats || c->num_inst_stats)
 		return spmi_fail(SiBadArgument, "context %.63s: inst_stats must be NULL and num_inst_stats 0",
 				 c->path);

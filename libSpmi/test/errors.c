@@ -28,8 +28,15 @@ static bool accepts(const char *path, const struct SpmiRawStat *stats, int n)
 	return !refused;
 }
 
+/* What the library would have to call: it is refused, not ignored. */
+static int function()
+{
+	return 0;
+}
+
 static void arguments(void)
 {
+	int i;
 	static const cx_create bad = { "DDS/V/A", "x", 1, 0, NULL, 0, inst_stats, 2, NULL, SiNoInst, 0, NULL, 0 };
 
 	CHECK_ERR((SpmiExit(), 1), SiNotInit);
@@ -42,6 +49,17 @@ static void arguments(void)
 	CHECK_ERR(!SpmiDdsInit(guide_table, 4, NULL, 0, NULL), SiBadArgument);
 	CHECK_ERR(!SpmiDdsInit(guide_table, 4, NULL, 0, ""), SiBadArgument);
 	CHECK_ERR(!init(&bad, 1, NULL, 0), SiBadArgument);
+	for (i = 0; i < 3; i++) {
+		cx_create t[2] = { CONTEXT("DDS/V", "vendor", 7, NULL, 0), CONTEXT("DDS/V/A", "x", 1, NULL, 0) };
+
+		t[1].inst_subs = i == 0 ? function : NULL;
+		t[1].inst_freq = i == 1 ? -1 : i == 2 ? SiContInst + 1 : SiNoInst;
+		CHECK_ERR(!init(t, 2, NULL, 0), SiBadArgument);
+		t[1].inst_subs = NULL;
+		t[1].inst_freq = i;
+		CHECK(init(t, 2, NULL, 0));
+		SpmiExit();
+	}
 	CHECK_ERR(SpmiInit(14) == SiBadArgument, SiBadArgument);
 	CHECK_ERR(SpmiInit(601) == SiBadArgument, SiBadArgument);
 	CHECK_ERR(SpmiInit(-1) == SiBadArgument, SiBadArgument);
@@ -130,6 +148,7 @@ static void statistics(void)
 	REFUSED(s[0].value_type = (enum ValType)2, SiBadArgument);
 	REFUSED(s[0].data_type = (enum DataType)13, SiBadArgument);
 	REFUSED(s[0].type = (enum DataType)13, SiBadArgument);
+	REFUSED(s[0].get_fun = function, SiBadArgument);
 	REFUSED(s[0].size = 3, SiBadArgument);
 	REFUSED(s[0].size = 0, SiBadArgument);
 	REFUSED((s[0].type = SiFloat, s[0].size = 2), SiBadArgument);

@@ -1,11 +1,13 @@
 package writer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -103,6 +105,11 @@ func (c *claims) claim(paths ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
+	// Of two processes of one user that want the same paths, in this order the first to lock
+	// one gets them all; libSpmi has the same order.
+	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
+		return cmp.Compare(layout.ClaimOffset(a), layout.ClaimOffset(b))
+	})
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()
 	for tries := 0; ; tries++ {

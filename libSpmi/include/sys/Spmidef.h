@@ -222,8 +222,8 @@ struct SpmiHotVals {
 /*
  * A statistic. Names must be unique among the statistics and subcontexts of a context,
  * ASN.1 numbers too, but for 0, which is none. size, offset and type say where the value
- * lies in the data area: write SZ_OFF(structure, field, type) for the three. get_fun is
- * not used.
+ * lies in the data area: write SZ_OFF(structure, field, type) for the three. get_fun must be
+ * NULL.
  */
 struct SpmiRawStat {
 	char name[SI_MAXNAME];         /* short name, at most 31 bytes, without '/' */
@@ -241,8 +241,8 @@ struct SpmiRawStat {
 
 /*
  * A context. The pointers to statistics are to const, so that tables that are const, as
- * the guide's are, need no casts. inst_stats and num_inst_stats must be NULL and 0;
- * datasize, inst_subs, inst_freq and what follows are not used.
+ * the guide's are, need no casts. inst_stats, num_inst_stats and inst_subs must be NULL, 0 and
+ * NULL; inst_freq is an enum SiInstFreq. datasize and what follows are not used.
  */
 typedef struct {
 	char path[SI_MAXLNAME];  /* full path, at most 63 bytes, without leading '/' */
