@@ -43,5 +43,7 @@ build_agent() {
 	chmod 755 "$3"
 	chown "$owner" "$3/out" 2>/dev/null
 	as_owner env CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$3/out/pmda$2" "./$1" || return 1
-	as_owner "$3/out/pmda$2" --write "$3/out"
+	as_owner "$3/out/pmda$2" --write "$3/out" || return 1
+	# Drafts, which the agents here have finished.
+	rm -rf "$3/out/pmlogconf" "$3/out/pmrep" "$3/out/pmda$2.1"
 }
