@@ -83,7 +83,7 @@ func TestSupplierMetrics(t *testing.T) {
 func TestGrowsTooLarge(t *testing.T) {
 	l := newLab(t, func(a *Agent) { a.conf.Bytes = 3 * readertest.DefaultSize })
 	other := readertest.New(t, "other", 0, readertest.Context{Path: "DDS/v/x", Stats: []readertest.Stat{stat("a", 0)}})
-	other.Publish(l.dir, -1)
+	later(t, other.Publish(l.dir, -1)) // it is taken first
 	s := readertest.New(t, "large", 0, readertest.Context{Path: "DDS/v/y", Stats: []readertest.Stat{stat("a", 0)}},
 		readertest.Context{Path: "DDS/v/y/T", Template: true, Stats: []readertest.Stat{stat("i", 0)}, Len: 1024})
 	s.B = append(s.B, make([]byte, 3*readertest.DefaultSize)...)

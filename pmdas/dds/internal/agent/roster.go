@@ -156,9 +156,9 @@ func (o *roster) metrics() []pmda.Metric {
 	return []pmda.Metric{
 		per(0, "state", pcp.None, pmda.Per(o.rows, func(r *row) (string, bool) { return string(r.state), true }),
 			"state of the supplier: ready, stale, died, ended or damaged",
-			"ready: its contexts are exported. stale: its time stamp is older than the time that\n"+
-				"the configuration calls timeout; it was told to go away, and its contexts are\n"+
-				"not exported. died: its process is gone. ended: it withdrew. damaged: its segment\n"+
+			"ready: its contexts are exported. stale: its time stamp is older than\n"+
+				"rtime.dds.supplier.timeout, or somebody wants it to end; it was told to go away, and\n"+
+				"its contexts are not exported. died: its process is gone. ended: it withdrew. damaged: its segment\n"+
 				"makes no sense, was cut off, or has grown beyond a limit."),
 		per(1, "up", pcp.None, pmda.Per(o.rows, func(r *row) (uint32, bool) {
 			if r.state == supply.Ready {

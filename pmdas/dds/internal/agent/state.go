@@ -47,6 +47,7 @@ func (a *Agent) numbers() []kit.Number {
 // metrics are the agent's own.
 func (a *Agent) metrics() []pmda.Metric {
 	rows := append(a.roster.metrics(), a.tree.contexts.metrics()...)
+	rows = append(rows, a.controlMetrics()...)
 	return append(rows, kit.NumberMetrics("rtime.dds.agent.", clusterAgent, a.Numbers)...)
 }
 

@@ -68,39 +68,37 @@ func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 			s.stampAt = now.Add(-old)
 		}
 	}
-	timeout := p.timeout(s)
+	timeout := p.Timeout(s)
 	old := timeout > 0 && now.Sub(s.stampAt) > timeout
 	switch {
 	case old && !s.stale:
-		return p.retire(s, now)
-	case !old && s.stale:
-		return p.returned(s)
+		p.dismiss(s, now, fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second)))
+	case !old && s.stale && !s.dismissed:
+		p.returned(s)
 	}
 	return nil
 }
 
-// retire tells a supplier to go away, and takes its contexts away.
-func (p *Supply) retire(s *Supplier, now time.Time) error {
+// dismiss tells a supplier to go away, and takes its contexts away.
+func (p *Supply) dismiss(s *Supplier, now time.Time, why string) {
 	s.stale = true
 	p.unload(s)
 	p.Counts.Stale++
-	s.source.Stale(fmt.Sprintf("no new time stamp for %v", now.Sub(s.stampAt).Round(time.Second)))
+	s.source.Stale(why)
 	s.sentAway = now
 	p.notify(s)
-	return nil
 }
 
 // returned takes a supplier in again that goes on with its time stamps, whatever it has made
 // of what it was told, and takes that back.
-func (p *Supply) returned(s *Supplier) error {
+func (p *Supply) returned(s *Supplier) {
 	if s.leaves {
-		return nil
+		return
 	}
 	s.stale, s.sentAway = false, time.Time{}
 	p.notify(s)
 	s.r.Rewind()
 	s.source.Back()
-	return nil
 }
 
 // vanish takes a supplier away. What it left behind is removed, unless it still runs.
@@ -150,10 +148,14 @@ func (p *Supply) unload(s *Supplier) {
 	}
 }
 
-// timeout returns after which time without a new stamp a supplier counts as dead, 0 for
-// never: the largest that the configuration, the programs of its user and those of root and
-// of the agent's own user ask for. Other users decide nothing for it.
-func (p *Supply) timeout(s *Supplier) time.Duration {
+// Timeout returns after which time without a new stamp a supplier counts as dead, 0 for
+// never: what SetTimeout was given, or else the largest that the configuration, the programs
+// of its user and those of root and of the agent's own user ask for. Other users decide
+// nothing for it.
+func (p *Supply) Timeout(s *Supplier) time.Duration {
+	if s.timeoutSet {
+		return s.timeout
+	}
 	t := p.Conf.Timeout
 	for _, uid := range []uint32{0, uint32(os.Geteuid()), s.User.UID} {
 		asked := p.timeouts[uid]

@@ -29,6 +29,10 @@ type Supplier struct {
 	stampAt  time.Time    // when it was first seen so
 	told     Demand
 	sentAway time.Time // when it was told to go away, zero where it is not
+
+	dismissed  bool          // see SendAway
+	timeout    time.Duration // see SetTimeout
+	timeoutSet bool
 }
 
 // Info returns what the segment says of the supplier for good.
@@ -50,6 +54,9 @@ func (s *Supplier) Break(err error) {
 		s.fault = err
 	}
 }
+
+// Stale reports whether the supplier was told to go away, and has not come back.
+func (s *Supplier) Stale() bool { return s.stale }
 
 // Bytes returns the size of the segment.
 func (s *Supplier) Bytes() int64 { return s.bytes }

@@ -270,8 +270,8 @@ func TestTimeOuts(t *testing.T) {
 		check := func(when string, want map[uint32]time.Duration) {
 			t.Helper()
 			for s := range b.p.All() {
-				if got, ok := want[s.User.UID]; ok && b.p.timeout(s) != got*time.Second {
-					t.Errorf("%s, %s: %v for user %d, want %d s", c.name, when, b.p.timeout(s), s.User.UID, got)
+				if got, ok := want[s.User.UID]; ok && b.p.Timeout(s) != got*time.Second {
+					t.Errorf("%s, %s: %v for user %d, want %d s", c.name, when, b.p.Timeout(s), s.User.UID, got)
 				}
 			}
 		}
