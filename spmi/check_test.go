@@ -45,6 +45,9 @@ func TestDeclarations(t *testing.T) {
 		{"number twice, context and statistic", spmi.ErrDuplicate, []*spmi.Context{
 			context("DDS/V/a", spmi.Stat{Name: "s", To: &n, ASN: 1}), numbered("DDS/V/a/b", 1)}},
 		{"number twice, vendors", spmi.ErrDuplicate, []*spmi.Context{numbered("DDS/V", 2), numbered("DDS/W", 2)}},
+		{"largest numbers", nil, []*spmi.Context{numbered("DDS/V/a", 65535, spmi.Stat{Name: "s", To: &n, ASN: 65535})}},
+		{"larger number", spmi.ErrBadArgument, []*spmi.Context{numbered("DDS/V/a", 65536)}},
+		{"larger number of a statistic", spmi.ErrBadArgument, []*spmi.Context{context("DDS/V/a", spmi.Stat{Name: "s", To: &n, ASN: 65536})}},
 		{"statistics in vendor", spmi.ErrBadArgument, []*spmi.Context{context("DDS/V", stat("s"))}},
 		{"statistics in DDS", spmi.ErrBadArgument, []*spmi.Context{context("DDS", stat("s"))}},
 		{"no parent", spmi.ErrInvalidCx, []*spmi.Context{context("DDS/V/a/b", stat("s"))}},

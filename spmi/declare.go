@@ -102,6 +102,9 @@ func parseTag(f reflect.StructField) (Stat, error) {
 	return s, err
 }
 
+// maxASN is the largest ASN.1 number, for which the SPMI has 16 bits.
+const maxASN = 1<<16 - 1
+
 // add checks a statistic and appends its record.
 func (k *kind) add(s Stat, f format, path string) error {
 	path += "/" + s.Name
@@ -111,6 +114,8 @@ func (k *kind) add(s Stat, f format, path string) error {
 		return fail(CodeBadArgument, path, "not a name of 1 to 31 bytes")
 	case k.names[s.Name]:
 		return fail(CodeDuplicate, path, "name used twice in one context")
+	case s.ASN > maxASN:
+		return fail(CodeBadArgument, path, fmt.Sprintf("ASN.1 number %d: want 0 to %d", s.ASN, maxASN))
 	case s.ASN != 0 && k.asns[s.ASN]:
 		return fail(CodeDuplicate, path, fmt.Sprintf("ASN.1 number %d used twice in one context", s.ASN))
 	case s.Min > s.Max:

@@ -42,6 +42,8 @@ func (c *Context) check(path string, k *kind, volatile bool) error {
 	switch {
 	case !layout.ValidPath(path):
 		return fail(CodeBadArgument, path, "not a path of up to 63 bytes that begins with DDS")
+	case c.ASN > maxASN:
+		return fail(CodeBadArgument, path, fmt.Sprintf("ASN.1 number %d: want 0 to %d", c.ASN, maxASN))
 	case layout.Shared(path) && len(k.decls) > 0:
 		return fail(CodeBadArgument, path, "statistics directly in DDS or a vendor's context")
 	case layout.Shared(path) && volatile:

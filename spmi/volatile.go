@@ -11,9 +11,10 @@ import (
 // Options.Volatile: the same names and types in the same order. What it costs does not
 // depend on how many there are. Values begin at 0.
 //
-// Errors: ErrNotInst if no such kind was declared, ErrDuplicate if the path or the
-// ASN.1 number is taken or the context is live, ErrInvalidCx if there is no context
-// above it, ErrNoMemory if there is no room, ErrBadArgument, ErrNotInit after Close.
+// Errors: ErrBadArgument if no such kind was declared or a declaration is wrong,
+// ErrDuplicate if the path or the ASN.1 number is taken or the context is live,
+// ErrInvalidCx if there is no context above it, ErrNoMemory if there is no room,
+// ErrNotInit after Close.
 // Then nothing was changed.
 func (s *Supplier) Add(c *Context) error {
 	s.mu.Lock()
@@ -62,7 +63,7 @@ func (s *Supplier) kind(c *Context) (*kind, error) {
 	}
 	declared := s.kinds[k.signature()]
 	if declared == nil {
-		return nil, fail(CodeNotInst, c.Path, "")
+		return nil, fail(CodeBadArgument, c.Path, "no volatile context with these statistics was declared: add one to Options.Volatile")
 	}
 	// The fields are those of this context's struct.
 	k.decls, k.template = declared.decls, declared.template

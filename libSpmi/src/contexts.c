@@ -12,6 +12,15 @@ struct cx *context_find(const struct supplier *s, const char *path, size_t len)
 	return e ? e->owner : NULL;
 }
 
+/* A volatile context always stands before its subcontexts, so that these are all counted. */
+static void count_child(struct supplier *s, const struct cx *c, uint32_t n)
+{
+	struct cx *parent = context_find(s, c->path, parent_len(c->path, strlen(c->path)));
+
+	if (parent)
+		parent->children += n;
+}
+
 /* Enters the context under its path and under its number, if it has one. */
 int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 {
@@ -26,11 +35,13 @@ int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 	table_add(&s->table, &c->by_path, c);
 	if (asn)
 		table_add(&s->table, &c->by_asn, c);
+	count_child(s, c, 1);
 	return 0;
 }
 
 static void context_leave(struct supplier *s, struct cx *c)
 {
+	count_child(s, c, (uint32_t)-1);
 	table_remove(&s->table, &c->by_path);
 	if (c->by_asn.key.number)
 		table_remove(&s->table, &c->by_asn);
@@ -51,28 +62,6 @@ int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t
 	if (table_find(&s->table, &k) || (asn && table_find(&s->table, &n)))
 		return spmi_fail(SiDuplicate, "context %s: a statistic of its parent has its name or number",
 				 c->path);
-	return 0;
-}
-
-/* Whether a subcontext that outlived its parent has a name or number of its statistics. */
-static int stats_clash(struct supplier *s, const struct cx *c, size_t len)
-{
-	const struct record *r = &s->records[c->record];
-	char path[SI_MAXLNAME + SI_MAXNAME];
-	uint32_t i;
-
-	memcpy(path, c->path, len);
-	path[len] = '/';
-	for (i = 0; i < r->stat_count; i++) {
-		const struct raw *raw = &s->stats[r->first_stat + i];
-		struct key n = { .kind = KEY_PATH_ASN, .text = c->path, .len = len, .number = raw->asn };
-		size_t nlen = strlen(raw->name);
-
-		memcpy(path + len + 1, raw->name, nlen);
-		if (context_find(s, path, len + 1 + nlen) || (raw->asn && table_find(&s->table, &n)))
-			return spmi_fail(SiDuplicate, "context %s: a subcontext has the name or number of %s",
-					 c->path, raw->name);
-	}
 	return 0;
 }
 
@@ -188,9 +177,7 @@ static int enter_new(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 
 	if (err)
 		return err;
-	err = stats_clash(s, c, len);
-	if (!err)
-		err = check_parent(s, c, len, asn);
+	err = check_parent(s, c, len, asn);
 	if (err)
 		context_leave(s, c);
 	return err;
@@ -231,6 +218,8 @@ int context_del(struct supplier *s, char *area)
 		return spmi_fail(SiNotFound, "not the data area of a context that was added");
 	if (!c->active)
 		return spmi_fail(SiDeleted, "context %s is deleted already", c->path);
+	if (c->children)
+		return spmi_fail(SiInstBusy, "context %s has subcontexts: delete these first", c->path);
 	store_u32_first(&c->slot->seq, c->seq + 1);
 	store_u32(&c->slot->active, 0);
 	store_u32(&c->slot->seq, c->seq += 2);

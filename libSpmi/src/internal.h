@@ -140,6 +140,7 @@ struct cx { /* a context that exists or, if volatile, has existed */
 	uint32_t number;       /* of the slot */
 	uint32_t record;       /* of the context, or of the template */
 	uint32_t seq;
+	uint32_t children;     /* subcontexts of this supplier, of a volatile one all */
 	uint64_t data_off;
 	bool active;
 	bool claimed;

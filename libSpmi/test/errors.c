@@ -213,10 +213,11 @@ static void adding(void)
 	CHECK_ERR(SpmiDdsDelCx(NULL) == SiBadArgument, SiBadArgument);
 	CHECK_ERR(SpmiDdsDelCx(none) == SiNotFound, SiNotFound);
 	CHECK_ERR(SpmiDdsDelCx(bingo + 1) == SiNotFound, SiNotFound);
+	CHECK_ERR(SpmiDdsDelCx(bingo) == SiInstBusy, SiInstBusy); /* sub is below it */
+	CHECK(SpmiDdsDelCx(sub) == 0);
 	CHECK(SpmiDdsDelCx(bingo) == 0 && SpmiErrno == 0);
 	CHECK_ERR(SpmiDdsDelCx(bingo) == SiDeleted, SiDeleted);
 	CHECK_ERR(!SpmiDdsAddCx(0, "DDS/IBM/Moretest/Bingo/x", "x", 1), SiInvalidCx);
-	CHECK(SpmiDdsDelCx(sub) == 0);
 	SpmiExit();
 	CHECK_ERR(SpmiDdsDelCx(bingo) == SiNotInit, SiNotInit);
 }
