@@ -23,7 +23,7 @@ func TestTmpfiles(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "etc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("/bin/sh", "-euc", `. "$0/scripts/common.sh"; . "$0/scripts/files.sh"; manifest=list
+	c := exec.Command("/bin/sh", "-euc", `. "$0/scripts/common.sh"; . "$0/scripts/files.sh"; manifest=list known=/dev/null; : >list
 PCP_USER=someone PCP_GROUP=some
 put_tmpfiles "$0/pmdas/dds/tmpfiles.conf" . rtime-dds.conf nowhere etc other
 put_tmpfiles "$0/pmdas/dds/tmpfiles.conf" . rtime-dds.conf nowhere
