@@ -97,13 +97,29 @@ static bool is_ours(const struct place *p, int dir, const char *name)
 	       st.st_ino == p->claims.ino;
 }
 
+/* Root and the PCP user, who owns the directory, come before all other users. */
+static bool comes_first(const struct place *p, uid_t uid)
+{
+	struct stat st;
+
+	return uid == 0 || (fstat(p->dir.fd, &st) == 0 && st.st_uid == uid);
+}
+
+/* Whose claims to look at. */
+enum others {
+	OTHERS_ALL,
+	OTHERS_EQUAL /* those that count: who comes first passes over those who do not */
+};
+
 /* Opens another user's claims. -1 without an error in *err: there are none. */
-static int open_other(const struct place *p, int dir, const char *name, int *err)
+static int open_other(const struct place *p, int dir, const char *name, enum others which, int *err)
 {
 	char *end;
 	unsigned long uid = strtoul(name, &end, 10);
 	int fd;
 
+	if (which == OTHERS_EQUAL && comes_first(p, p->uid) && !comes_first(p, (uid_t)uid))
+		return -1;
 	if (*end || end == name || uid == (unsigned long)p->uid || is_ours(p, dir, name))
 		return -1;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -121,7 +137,7 @@ static int open_other(const struct place *p, int dir, const char *name, int *err
 
 /* Looks for a claim of another user on one of the paths; an error number or 0. */
 static int find_others(struct place *p, const char *const *paths, size_t n, claim_test *test,
-		       const char **taken)
+		       enum others which, const char **taken)
 {
 	int fd = openat(p->dir.fd, "claims", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int other, err = 0;
@@ -139,7 +155,7 @@ static int find_others(struct place *p, const char *const *paths, size_t n, clai
 		return err;
 	}
 	while (!err && !*taken && (e = readdir(dir))) {
-		other = open_other(p, fd, e->d_name, &err);
+		other = open_other(p, fd, e->d_name, which, &err);
 		for (i = 0; other >= 0 && i < n && !*taken; i++)
 			if (test(other, paths[i]))
 				*taken = paths[i];
@@ -211,7 +227,7 @@ int claims_take(struct place *p, const char **paths, size_t n)
 		taken = lock_own(p, paths, n);
 		if (taken)
 			break;
-		err = find_others(p, paths, n, claimed_in, &taken);
+		err = find_others(p, paths, n, claimed_in, OTHERS_EQUAL, &taken);
 		if (!err && !taken)
 			return 0;
 		drop_all(p, paths, n);
@@ -238,7 +254,7 @@ int claims_taken(struct place *p, const char *path, bool *taken)
 		return spmi_fail(SiShmemFailed, "the program has closed the SPMI's files");
 	*taken = maybe_claimed_in(p->claims.fd, path);
 	if (!*taken)
-		err = find_others(p, &path, 1, maybe_claimed_in, &found);
+		err = find_others(p, &path, 1, maybe_claimed_in, OTHERS_ALL, &found);
 	if (err)
 		return spmi_fail_errno("segment directory: claims", err);
 	*taken = *taken || found;

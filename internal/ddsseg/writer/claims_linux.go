@@ -25,6 +25,7 @@ import (
 type claims struct {
 	dir  string
 	id   claimsID
+	pcp  int // the PCP user, who owns the directory of segments
 	f    *os.File
 	refs int
 	held map[string]bool
@@ -48,6 +49,10 @@ func openClaims(segments string) (*claims, error) {
 	if err != nil {
 		return nil, err
 	}
+	parent, err := os.Stat(segments)
+	if err != nil {
+		return nil, err
+	}
 	st := info.Sys().(*syscall.Stat_t)
 	id := claimsID{uint64(st.Dev), st.Ino, os.Geteuid()}
 	claimsMutex.Lock()
@@ -58,7 +63,7 @@ func openClaims(segments string) (*claims, error) {
 		if err != nil {
 			return nil, err
 		}
-		c = &claims{dir: dir, id: id, f: f, held: map[string]bool{}}
+		c = &claims{dir: dir, id: id, pcp: int(parent.Sys().(*syscall.Stat_t).Uid), f: f, held: map[string]bool{}}
 		claimsOpen[id] = c
 	}
 	c.refs++
@@ -135,7 +140,7 @@ func (c *claims) try(paths []string) (again bool, err error) {
 		c.held[path] = true
 		mine = append(mine, path)
 	}
-	if path := c.conflict(paths, claimed); path != "" {
+	if path := c.conflict(paths, claimed, c.counts); path != "" {
 		c.drop(mine)
 		return true, &ClaimedError{path}
 	}
@@ -149,16 +154,26 @@ func (c *claims) lock(path string) bool {
 	return setLock(c.f, unix.F_SETLK, layout.ClaimOffset(path)) == nil || !claimed(c.f, path)
 }
 
-// conflict returns the first of the paths that a process of another user claims, which
-// test tells of that user's file.
-func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool) string {
+// first reports whether a user is root or the PCP user, who come before all others.
+func (c *claims) first(uid int) bool { return uid == 0 || uid == c.pcp }
+
+// counts reports whether a user's claims are in the way: who comes first passes over those
+// who do not.
+func (c *claims) counts(uid int) bool { return !c.first(c.id.uid) || c.first(uid) }
+
+// all has the claims of all users counted.
+func all(int) bool { return true }
+
+// conflict returns the first of the paths that a process of another user claims, of those
+// users whose claims count, which test tells of that user's file.
+func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool, counts func(uid int) bool) string {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
 		uid, err := strconv.Atoi(e.Name())
-		if err != nil || uid == c.id.uid || claimsOpen[claimsID{c.id.dev, c.id.ino, uid}] != nil {
+		if err != nil || uid == c.id.uid || !counts(uid) || claimsOpen[claimsID{c.id.dev, c.id.ino, uid}] != nil {
 			continue
 		}
 		other := filepath.Join(c.dir, e.Name())
@@ -220,7 +235,7 @@ func inTheWay(f *os.File, path string) unix.Flock_t {
 func (c *claims) taken(path string) bool {
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()
-	return c.held[path] || maybeClaimed(c.f, path) || c.conflict([]string{path}, maybeClaimed) != ""
+	return c.held[path] || maybeClaimed(c.f, path) || c.conflict([]string{path}, maybeClaimed, all) != ""
 }
 
 // release gives paths up.
