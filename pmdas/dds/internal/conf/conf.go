@@ -66,7 +66,7 @@ func Load(path string, current Config) (Config, error) {
 	for _, r := range c.Reserve {
 		if len(r.UIDs) == 0 {
 			return current, &keyword.Error{File: path, Keyword: "reserve",
-				Reason: fmt.Sprintf("no user follows the path %s; write: reserve PATH USER...", r.Path)}
+				Reason: fmt.Sprintf("no user follows the path %s; write reserve, PATH and USER", r.Path)}
 		}
 	}
 	return c, nil
@@ -88,7 +88,7 @@ func (c *Config) reserve(word string) error {
 		return nil
 	}
 	if len(c.Reserve) == 0 {
-		return fmt.Errorf("%q is no path below DDS; write: reserve PATH USER...", word)
+		return fmt.Errorf("%q is no path below DDS; write reserve, PATH and USER", word)
 	}
 	u, err := user.Lookup(word)
 	if err != nil {
