@@ -153,7 +153,7 @@ func hidden(t *testing.T, dir string) (list []string) {
 	entries, err := os.ReadDir(dir)
 	must(t, err)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") && e.Name() != ".agent" {
 			list = append(list, e.Name())
 		}
 	}
