@@ -128,12 +128,12 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 		return old.(*Transaction), true
 	}
 	if a.count == layout.TranMax {
-		// A program that makes up names is not to be filled up with them.
+		// A program that makes up a name each time must not run out of memory by it.
 		t.full.Store(&full)
 		return t, true
 	}
 	a.count++
-	// Who finds it finds it bound.
+	// It is bound before it is stored: another goroutine may find it right after that.
 	ok = a.writer == nil || a.closed || t.bind(a.writer, a.id)
 	a.trans.Store(t.name, t)
 	return t, ok

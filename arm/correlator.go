@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// ErrCorrelator says that bytes or a text are no correlator.
+// ErrCorrelator says that bytes or a text are not a correlator.
 var ErrCorrelator = errors.New("arm: not a correlator")
 
 // Correlator names an execution of a transaction to those that it causes, in other
 // processes and on other hosts (ARM 2.0 guide, "Transaction Correlation"). The zero value
-// is none. Correlators can be compared.
+// names no execution. Correlators can be compared.
 type Correlator struct{ s string }
 
 // CorrelatorFromBytes takes a correlator from whatever agent: its length in two bytes,

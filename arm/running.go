@@ -5,7 +5,7 @@ import (
 )
 
 // Running is an execution of a transaction, from Start to Stop. Copies are the same
-// execution. Any goroutine may update and stop it; the zero value is none, and does
+// execution. Any goroutine may update and stop it; the zero value stands for none, and does
 // nothing.
 type Running struct{ r writer.Running }
 

@@ -13,7 +13,7 @@ __thread struct block *rt_me __attribute__((tls_model("initial-exec"))) = &rt_no
 /* In the middle of taking a block: seen by a signal handler. */
 static __thread uint32_t taking __attribute__((tls_model("initial-exec")));
 
-static uint32_t key_state; /* 0 not there, 1 being made, 2 there, 3 of no use */
+static uint32_t key_state; /* 0 not there, 1 being made, 2 there, 3 cannot be used */
 static pthread_key_t key;
 
 /* glibc allocates memory for the values of keys from 32 on, which nobody may in a signal handler. */

@@ -11,7 +11,7 @@ enum { MULT_SHIFT = 28, HANDLE_SLOT_BITS = 17 };
 #include <x86intrin.h>
 #endif
 
-/* CLOCK_MONOTONIC in nanoseconds, or near it, if no kernel need be asked. */
+/* CLOCK_MONOTONIC in nanoseconds, or near it. False: the kernel must be asked. */
 static inline bool clock_quick(struct block *b, uint64_t *now)
 {
 #ifdef RT_TSC
@@ -116,7 +116,7 @@ static inline struct seg_slot *slot_running(struct process *p, int handle, uint6
 	return s;
 }
 
-/* A transaction's cell in the local's block; NULL: there is none yet. */
+/* A transaction's cell in the block, or NULL if none has been made yet. */
 static inline struct seg_cell *cell_look(struct process *p, struct block *b, uint32_t tran)
 {
 	struct seg_cell *c = load(&b->cell);

@@ -49,7 +49,7 @@ struct block {
 	uint32_t first;      /* number of the first of its chunks, plus 1 */
 	uint32_t at_chunk;   /* where the search for a free slot goes on: a chunk, plus 1 */
 	uint32_t at_slot;
-	uint32_t exhausted;  /* no slot was free, and no chunk to be had */
+	uint32_t exhausted;  /* no slot was free, and no chunk was left */
 } __attribute__((aligned(128)));
 
 enum process_state { PROCESS_NEW, PROCESS_ATTACHING, PROCESS_READY };

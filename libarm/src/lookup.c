@@ -79,7 +79,7 @@ static void fill(const struct entry *e, char *r)
 
 	memcpy(r + e->t->key, e->key->text, e->key->len + 1);
 	if (e->app) {
-		store(&t->app, e->app); /* a start with a number out of the blue may look */
+		store(&t->app, e->app); /* arm_start may look, with an id that no arm_getid has returned */
 		put_text(t->descr, sizeof(t->descr), e->name);
 		put_text(t->detail, sizeof(t->detail), e->more);
 	} else {

@@ -149,7 +149,7 @@ int lower_update(int handle, struct rest r)
 	return status == 0 ? 0 : answer;
 }
 
-/* Ours goes on after a status that there is none of. */
+/* A status that ARM does not define ends nothing here: the transaction goes on. */
 static int stop_handle(struct lower *l, int handle, int status)
 {
 	if ((unsigned int)status > ARM_FAILED)

@@ -36,8 +36,8 @@ struct lower {
 		start_words[1 << XREF_START_BITS];
 };
 
-/* NULL: there is none. Set by the first arm_init, for good. A static program has none: it cannot
- * load libraries. */
+/* The lower library, or NULL. The first arm_init sets it for good. A static program has no lower
+ * library, since it cannot load any. */
 #ifdef RT_NO_LOWER
 #define RT_LOWER 0
 #define lower_load() ((void)0)

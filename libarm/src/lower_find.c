@@ -73,7 +73,7 @@ static bool is_own(void *address)
 	return !dladdr(address, &theirs) || !dladdr(&rt_lower, &ours) || theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* A library that lacks a call, or is this one, is none. */
+/* Finds the six calls. False: the library lacks one, or is this one. */
 static bool resolve(struct lower *l)
 {
 	static const char *const names[] = { "arm_init", "arm_getid", "arm_start", "arm_update", "arm_stop", "arm_end" };
@@ -135,8 +135,8 @@ static void find(void)
 
 /*
  * Looks once. Threads that come at the same time look at the same time: dlopen gives them all the
- * same, and nobody waits for somebody whom a fork has left behind. The lower library may call
- * arm_init while it is being loaded: there is none for it.
+ * same. No thread waits for another, which a fork may have left behind. The lower library may call
+ * arm_init while it is being loaded; that call finds no lower library.
  */
 void lower_load(void)
 {

@@ -36,7 +36,8 @@ type Correlator struct {
 	Address    []byte // part of what was parsed
 }
 
-// ParseCorrelator takes a correlator apart. ok is false for what is none of format 1.
+// ParseCorrelator takes a correlator apart. ok is false if the bytes are not one of
+// format 1.
 // What follows after its length is left alone.
 func ParseCorrelator(b []byte) (c Correlator, ok bool) {
 	if len(b) < correlatorHead || b[2] != CorrelatorFormat {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// EventInfo is a start, an update or a stop of a traced transaction.
+// Event is a start, an update or a stop of a traced transaction.
 type Event struct {
 	Time     int64 // CLOCK_MONOTONIC, nanoseconds
 	Kind     uint32

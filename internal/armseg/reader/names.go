@@ -10,9 +10,9 @@ import (
 // maxNames bounds the size of a file of names: twice what the layout makes it.
 const maxNames = 2 * (layout.NamesLen + layout.AppHashLen*4 + layout.TranHashLen*4 + layout.AppMax*layout.AppLen + layout.TranMax*layout.TranLen)
 
-// NamesReader reads a user's file of names. What it returns is copied, checked and good
-// for ever. Its methods belong to one goroutine at a time. Errors of its methods mean
-// that the file was cut off: it is of no use any more.
+// Names reads a user's file of names. What it returns is copied and checked, and stays
+// valid. Its methods belong to one goroutine at a time. If a method returns an error, the
+// file was cut off and can be used no longer.
 type Names struct {
 	UID        uint32
 	Nonce      uint64
@@ -42,7 +42,7 @@ type App struct {
 	User  string
 }
 
-// TranInfo is a published transaction.
+// Tran is a published transaction.
 type Tran struct {
 	App    uint32 // id of its application
 	Key    string // not empty; without blanks or control characters

@@ -18,7 +18,7 @@ type ProcInfo struct {
 	Name     string // program; may be empty
 }
 
-// ProcLimits bound what a reader takes from one process.
+// Limits bound what a reader takes from one process.
 type Limits struct {
 	Bytes int64 // of the file; at most 2^38
 	// Cells that are read. A block counts as 4, a page of its directory and a chunk of
@@ -26,10 +26,10 @@ type Limits struct {
 	Cells int
 }
 
-// ProcReader reads a process's file and remembers what it has read, so that it can tell
+// Proc reads a process's file and remembers what it has read, so that it can tell
 // what came to it. What it returns is copied, checked and good until its next call. Its
-// methods belong to one goroutine at a time. A file of which a method failed is of no
-// use any more, but for Totals, which go on to tell what was read.
+// methods belong to one goroutine at a time. After a method has failed only Totals and
+// PairTotals can be used, which tell what was read before.
 type Proc struct {
 	ProcInfo
 
@@ -151,7 +151,7 @@ func (p *Proc) Uses(n int, f func(app uint32, ahead int32)) error {
 }
 
 // Running calls f for every transaction that runs, with its start in nanoseconds of
-// CLOCK_MONOTONIC. One whose start or stop has not returned is none.
+// CLOCK_MONOTONIC. It leaves out those whose start or stop has not returned.
 func (p *Proc) Running(f func(tran uint32, start int64)) error {
 	return p.guard(func() error {
 		next, _ := p.m.Load32(layout.ProcChunkNext)
@@ -213,7 +213,7 @@ func (p *Proc) LimitCells(n int) { p.limits.Cells = n }
 // Over reports whether something was left out for a limit.
 func (p *Proc) Over() bool { return p.over }
 
-// Cells returns how many cells are known, as ProcLimits counts.
+// Cells returns how many cells are known, counted as Limits says.
 func (p *Proc) Cells() int { return len(p.cells) + p.others }
 
 // Bytes returns how many bytes are mapped.

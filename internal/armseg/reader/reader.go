@@ -21,9 +21,9 @@ import (
 // Reasons for which a reader refuses a file; they come wrapped.
 var (
 	ErrFormat   = errors.New("not a well-formed segment")
-	ErrNotReady = errors.New("not published")
-	ErrOwner    = errors.New("not owned by whom it names")
-	ErrBack     = errors.New("a count went back")
+	ErrNotReady = errors.New("the file's state is not 1, published")
+	ErrOwner    = errors.New("the file's owner is not the user in its name or header")
+	ErrBack     = errors.New("a count is lower than before")
 )
 
 func badFormat(format string, args ...any) error {

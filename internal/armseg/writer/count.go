@@ -17,7 +17,7 @@ const (
 	Failed  Status = 2
 )
 
-// Running is an execution of a transaction. The zero value is none.
+// Running is an execution of a transaction. The zero value stands for none.
 type Running struct {
 	c      *cell
 	slot   unsafe.Pointer

@@ -122,8 +122,8 @@ func (f *segFile) mapAll(length, least uint64) error {
 	return &os.PathError{Op: "map", Path: f.path, Err: unix.ENOMEM}
 }
 
-// lengthen sets the length of a file of names. Beyond the limit of the process the
-// kernel would send a signal, which is none of ours to cause.
+// lengthen sets the length of a file of names. It refuses a length beyond the process's
+// limit (RLIMIT_FSIZE), for which the kernel would send SIGXFSZ and end the program.
 func (f *segFile) lengthen(size uint64) error {
 	if err := f.belowLimit(size); err != nil {
 		return err

@@ -6,5 +6,5 @@ import "sync/atomic"
 
 var turn atomic.Uint32
 
-// currentP takes turns where the P is not to be had.
+// currentP takes turns: this compiler does not tell which P a goroutine runs on.
 func currentP() uint { return uint(turn.Add(1)) }

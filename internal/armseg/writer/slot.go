@@ -17,7 +17,7 @@ const (
 	handleShift = 17 // of the generation in a handle
 
 	// A start that finds no free slot among so many takes a new chunk, so that one in
-	// so many is free as long as there are chunks to be had.
+	// so many is free until the process has all its chunks.
 	searchLen = 256
 )
 

@@ -51,8 +51,8 @@ func (t *Tran) Active() bool {
 	return uint32(use) != 0 && uint32(use>>32) == atomic.LoadUint32(t.words.epoch)
 }
 
-// newCell returns the block's cell for the transaction, which it makes, or that of
-// another block where there is no room; nil says that there is none either.
+// newCell makes the block's cell for the transaction. If there is no room it returns the
+// cell of another block, and nil if no block has one.
 func (t *Tran) newCell(b *block) *cell {
 	w := t.w
 	if b = w.usable(b); b == nil {

@@ -83,7 +83,7 @@ type App struct {
 	Descr     string
 	User      string // with UsersApart: whose it is
 	Active    bool   // in use by any user
-	Users     int    // users of whom a process uses it
+	Users     int    // users with a process that uses it
 	Processes int    // processes that use it
 	Trans     int    // its rows in Trans
 }
