@@ -13,7 +13,7 @@ import (
 // backs: the file was cut off, or its storage was lost.
 var ErrFault = errors.New("the file was cut off under its mapping")
 
-// Guard calls f, which may load from and store into the mapping. A fault in the mapping
+// Guard calls f, which may load from the mapping. A fault in the mapping
 // ends f, and Guard returns an error that wraps ErrFault. All other panics go on. A
 // Guard costs as much as two deferred calls. Guards may be nested.
 func (m *Map) Guard(f func()) (err error) {

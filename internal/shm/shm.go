@@ -30,7 +30,6 @@ var (
 // Options say what files Open accepts. Sizes are in bytes.
 type Options struct {
 	Min, Max int64 // limits of the file's size; Min 0 stands for 1, Max must be given
-	Write    bool  // map for writing, too
 
 	// Solid refuses a file that has less storage than its size. A load from a hole in a
 	// file on tmpfs allocates memory, which the kernel charges to the reader.
@@ -67,12 +66,8 @@ const storedUnit = 512
 // *fs.PathError.
 func Open(path string, o Options) (*Map, error) {
 	m := &Map{path: path, opts: o, fd: -1}
-	mode := unix.O_RDONLY
-	if o.Write {
-		mode = unix.O_RDWR
-	}
 	var err error
-	m.fd, err = unix.Open(path, mode|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	m.fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, m.fail("open", err)
 	}
@@ -134,11 +129,7 @@ func (m *Map) mapTo(st Stat) error {
 	if err := m.solid(st); err != nil {
 		return err
 	}
-	prot := unix.PROT_READ
-	if m.opts.Write {
-		prot |= unix.PROT_WRITE
-	}
-	mem, err := unix.Mmap(m.fd, 0, int(size), prot, unix.MAP_SHARED)
+	mem, err := unix.Mmap(m.fd, 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return m.fail("map", err)
 	}

@@ -64,10 +64,10 @@ func TestOpenRefuses(t *testing.T) {
 		want error
 	}{
 		{"missing", 0, fs.ErrNotExist}, {"linked", 0, ErrLinks}, {"symlink", 0, unix.ELOOP},
-		{"fifo", 0, ErrNotRegular}, {"dir", 0, unix.EISDIR}, {"empty", 0, ErrSmall},
+		{"fifo", 0, ErrNotRegular}, {"dir", 0, ErrNotRegular}, {"empty", 0, ErrSmall},
 		{"plain", 101, ErrSmall}, {"huge", 0, ErrLarge}, {"plain", 100, nil},
 	} {
-		m, err := Open(in(c.name), Options{Min: c.min, Max: 1 << 30, Write: true})
+		m, err := Open(in(c.name), Options{Min: c.min, Max: 1 << 30})
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
@@ -75,14 +75,10 @@ func TestOpenRefuses(t *testing.T) {
 			m.Close()
 		}
 	}
-	// Read-only, a directory is opened and then refused.
-	if _, err := Open(in("dir"), Options{Max: 1 << 30}); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("dir: %v", err)
-	}
 }
 
 func TestBounds(t *testing.T) {
-	m := open(t, file(t, 20), Options{Max: 100, Write: true})
+	m := open(t, file(t, 20), Options{Max: 100})
 	for _, c := range []struct {
 		off             uint64
 		ok8, ok32, ok64 bool
@@ -98,11 +94,8 @@ func TestBounds(t *testing.T) {
 		if _, ok := m.Load32(c.off); ok != c.ok32 {
 			t.Errorf("Load32(%d): %v", c.off, ok)
 		}
-		if ok := m.Store32(c.off, 1); ok != c.ok32 {
-			t.Errorf("Store32(%d): %v", c.off, ok)
-		}
-		if ok := m.Store8(c.off, 1); ok != c.ok8 {
-			t.Errorf("Store8(%d): %v", c.off, ok)
+		if _, ok := m.Load8(c.off); ok != c.ok8 {
+			t.Errorf("Load8(%d): %v", c.off, ok)
 		}
 	}
 	for _, c := range []struct {
@@ -125,41 +118,17 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWrite: what is stored is in the file, and not where the file was opened to read.
-func TestWrite(t *testing.T) {
-	path := file(t, 16)
-	m := open(t, path, Options{Max: 100, Write: true})
-	r := open(t, path, Options{Max: 100})
-	if !m.Store32(4, 0x01010101) || !m.Store8(0, 7) {
-		t.Fatal("refused")
-	}
-	if r.Store32(4, 1) || r.Store8(0, 1) {
-		t.Error("stored through a mapping that is for reading")
-	}
-	if v, ok := r.Load32(4); !ok || v != 0x01010101 {
-		t.Errorf("%#x %v", v, ok)
-	}
-	if v, ok := r.Load64(8); !ok || v != 0x5a5a5a5a5a5a5a5a {
-		t.Errorf("%#x %v", v, ok)
-	}
-	var b [1]byte
-	if r.Copy(b[:], 0); b[0] != 7 {
-		t.Errorf("%#x", b[0])
-	}
-}
-
-// TestTruncated: all ways of reading and writing survive a file that was cut off, and
+// TestTruncated: all ways of reading survive a file that was cut off, and
 // what is left of it can still be read.
 func TestTruncated(t *testing.T) {
 	path := file(t, 3*page)
-	m := open(t, path, Options{Max: 1 << 20, Write: true})
+	m := open(t, path, Options{Max: 1 << 20})
 	if err := os.Truncate(path, 1); err != nil {
 		t.Fatal(err)
 	}
 	off := uint64(2 * page)
 	for name, f := range map[string]func(){
 		"Load64": func() { m.Load64(off) }, "Load32": func() { m.Load32(off) }, "Copy": func() { m.Copy(make([]byte, 100), off) },
-		"Store32": func() { m.Store32(off, 1) }, "Store8": func() { m.Store8(off, 1) },
 		"nested": func() {
 			if err := m.Guard(func() { m.Load32(off) }); !errors.Is(err, ErrFault) {
 				t.Errorf("inner guard: %v", err)
@@ -233,7 +202,7 @@ func TestGrow(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	m := open(t, file(t, page), Options{Max: 1 << 20, Write: true})
+	m := open(t, file(t, page), Options{Max: 1 << 20})
 	for range 2 {
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
@@ -241,7 +210,7 @@ func TestClosed(t *testing.T) {
 	}
 	_, ok64 := m.Load64(0)
 	_, ok32 := m.Load32(0)
-	if ok64 || ok32 || m.Store32(0, 1) || m.Store8(0, 1) || m.Copy(make([]byte, 1), 0) || m.Has(0, 1) {
+	if ok64 || ok32 || m.Copy(make([]byte, 1), 0) || m.Has(0, 1) {
 		t.Error("access after Close")
 	}
 	if _, err := m.Stat(); err == nil {

@@ -11,7 +11,7 @@ import (
 // Has reports whether n bytes at off are mapped. It cannot overflow.
 func (m *Map) Has(off, n uint64) bool { return n <= m.size && off <= m.size-n }
 
-// The loads and stores below are atomic and ordered as those of sync/atomic. If the word
+// The loads below are atomic and ordered as those of sync/atomic. If the word
 // is not wholly mapped or not aligned to its size, they touch nothing and ok is false.
 // They fault if the file has been cut off: see Guard.
 
@@ -29,25 +29,6 @@ func (m *Map) Load32(off uint64) (v uint32, ok bool) {
 		return 0, false
 	}
 	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off))), true
-}
-
-// Store32 writes a 32-bit word of a file that was opened for writing.
-func (m *Map) Store32(off uint64, v uint32) (ok bool) {
-	if off&3 != 0 || m.size < 4 || off > m.size-4 || !m.opts.Write {
-		return false
-	}
-	atomic.StoreUint32((*uint32)(unsafe.Add(m.base, off)), v)
-	return true
-}
-
-// Store8 writes a byte of a file that was opened for writing. Memory has no smaller
-// piece, so this is as atomic as the others.
-func (m *Map) Store8(off uint64, v byte) (ok bool) {
-	if off >= m.size || !m.opts.Write {
-		return false
-	}
-	*(*byte)(unsafe.Add(m.base, off)) = v
-	return true
 }
 
 // Copy copies len(b) bytes from off, in no particular order: if a value changes
