@@ -2,7 +2,7 @@
 
 // Package shm reads files that other processes write through shared mappings. It trusts
 // nothing in them: it opens only regular files with one name and a bounded size, checks
-// every offset against the mapping, and reads and writes words atomically. A file that
+// every offset against the mapping, and reads words atomically. A file that
 // is cut off under the mapping causes an error and does not end the process.
 //
 // No other package turns offsets into pointers. This one does not know what the files
