@@ -24,7 +24,7 @@
 // Names, limits, checks and error numbers are those of the Performance Toolbox guide,
 // "Using SPMI to Create a Dynamic Data Supplier". The path of a fixed context belongs to
 // the first supplier that claims it, in whatever language, until that supplier closes or
-// dies. The agent shows the contexts of root and of the PCP user before those of others.
+// dies. Suppliers of root and of the PCP user pass over the claims of others.
 // Volatile contexts below one of the supplier's own are not claimed. If another supplier
 // adds one of the same path there, neither is told, and the agent shows the one that it saw
 // first.
