@@ -164,7 +164,7 @@ func TestLateRefused(t *testing.T) {
 	if err := below.Retry(); !errors.Is(err, spmi.ErrInvalidCx) {
 		t.Errorf("without the context above: %v", err)
 	}
-	p, said := supply(t, dir, "DDS/V/a", nobody)
+	p, said := supply(t, dir, "DDS/V/a", os.Getuid())
 	if said != "<nil>" {
 		t.Fatal(said)
 	}
