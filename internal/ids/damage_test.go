@@ -121,7 +121,11 @@ func TestBlocksDamaged(t *testing.T) {
 			bad := bytes.Clone(g.data)
 			clear(bad[at:min(at+size, len(bad))])
 			g.check(t, bad, fmt.Sprintf("%d zeros at %d", size, at))
-			g.check(t, slices.Delete(bytes.Clone(g.data), at, min(at+size, len(bad)-1)), fmt.Sprintf("%d bytes at %d gone", size, at))
+			// A file that ends earlier, with a whole line, cannot be told from one that was
+			// never longer: docs/administration.md says what that costs.
+			if at+size < len(bad) {
+				g.check(t, slices.Delete(bytes.Clone(g.data), at, at+size), fmt.Sprintf("%d bytes at %d gone", size, at))
+			}
 		}
 	}
 }
