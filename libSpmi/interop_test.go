@@ -54,7 +54,7 @@ func goReads(t *testing.T, cc, flags string) {
 	}
 	run(t, "make", "-s", "BUILD="+lib, "CC="+cc, "all")
 	program := filepath.Join(lib, "volatile")
-	args := strings.Fields(cc + " -std=gnu17 -w -Iinclude -DADD_EVERY=1 -DDELETE_EVERY=2 -DIDLE=1 " + flags)
+	args := strings.Fields(cc + " -std=gnu17 -w -Iinclude -DADD_EVERY=1 -DDELETE_EVERY=2 -DADD_ANOTHER_EVERY=1 -DDELETE_ANOTHER_EVERY=3 -DIDLE=1 " + flags)
 	run(t, args[0], append(args[1:], `-DFILE_NAME="`+filepath.Join(lib, "hook")+`"`, "-o", program,
 		"examples/volatile.c", "-L"+lib, "-lSpmi", "-Wl,-rpath,"+lib)...)
 	start(t, program, dir)
@@ -69,17 +69,19 @@ func goReads(t *testing.T, cc, flags string) {
 	for _, c := range r.Contexts() {
 		paths = append(paths, c.Path)
 	}
-	want := []string{"DDS/IBM", "DDS/IBM/Test", "DDS/IBM/Moretest", "DDS/IBM/Moretest/SubTest", "DDS/IBM/Moretest/INST1"}
+	want := []string{"DDS/IBM", "DDS/IBM/Test", "DDS/IBM/Moretest", "DDS/IBM/Moretest/SubTest", "DDS/IBM/Moretest/INST1", "DDS/IBM/Moretest/INST2"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("contexts %q, want %q", paths, want)
 	}
 	watch(t, r)
 }
 
-// watch follows Bingo until it has come and gone.
+// watch follows the contexts until both have come, and one has gone.
 func watch(t *testing.T, r *segreader.Reader) {
 	v := &volatiles{t: t}
-	for end := time.Now().Add(2 * time.Minute); v.gone < 1; time.Sleep(10 * time.Millisecond) {
+	want := []string{"DDS/IBM/Moretest/Bingo Dynamically added problems solutions", "DDS/IBM/Moretest/Bongo Also added dynamically questions doubts"}
+	came := func() []string { return slices.Compact(slices.Sorted(slices.Values(v.came))) }
+	for end := time.Now().Add(2 * time.Minute); v.gone < 1 || len(came()) < len(want); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("came %q, gone %d", v.came, v.gone)
 		}
@@ -87,7 +89,7 @@ func watch(t *testing.T, r *segreader.Reader) {
 			t.Fatal(err)
 		}
 	}
-	if v.came[0] != "DDS/IBM/Moretest/Bingo Dynamically added problems solutions" {
+	if !slices.Equal(came(), want) {
 		t.Errorf("came %q", v.came)
 	}
 }

@@ -13,9 +13,16 @@
  *	                                before "SpmiErrmsg" (twice)
  *
  * What the guide leaves to the reader: "..." in the assignments, the declaration of i,
- * and where the pieces go. The times of day at which Bingo is added and deleted, and
- * the pause while nobody asks, can be set with -DADD_EVERY=, -DDELETE_EVERY= and
- * -DIDLE=; what the guide has is the default.
+ * and where the pieces go.
+ *
+ * The guide says that its program, SpmiSupl.c, adds yet another context dynamically, and
+ * does not print it. Here that is Bongo: it has an element of its own in the table of
+ * contexts, and statistics and a data structure of its own, as the guide demands. All
+ * that has INST2, inst2, pt2 or ANOTHER in its name is ours.
+ *
+ * The times of day at which Bingo and Bongo are added and deleted, and the pause while
+ * nobody asks, can be set with -DADD_EVERY=, -DDELETE_EVERY=, -DADD_ANOTHER_EVERY=,
+ * -DDELETE_ANOTHER_EVERY= and -DIDLE=; what the guide has is the default.
  */
 #include <stdio.h>
 
@@ -35,6 +42,12 @@
 #ifndef DELETE_EVERY
 #define DELETE_EVERY 120
 #endif
+#ifndef ADD_ANOTHER_EVERY
+#define ADD_ANOTHER_EVERY 61
+#endif
+#ifndef DELETE_ANOTHER_EVERY
+#define DELETE_ANOTHER_EVERY 180
+#endif
 #ifndef IDLE
 #define IDLE 5
 #endif
@@ -49,6 +62,11 @@ struct dat
 struct inst
 {
    float  a;
+   u_long  b;
+};
+struct inst2
+{
+   u_long  a;
    u_long  b;
 };
 static CONST struct SpmiRawStat PUStats[] = {
@@ -78,15 +96,23 @@ static CONST struct SpmiRawStat InstStats[] = {
    SiLong, 1, SZ_OFF(inst, a, SiLong)},
 { "solutions", "Another fake counter value", 0, 100, SiCounter,
    SiLong, 2, SZ_OFF(inst, b, SiLong)} };
+static CONST struct SpmiRawStat Inst2Stats[] = {
+{ "questions", "Third fake counter value", 0, 100, SiCounter,
+   SiLong, 1, SZ_OFF(inst2, a, SiULong)},
+{ "doubts", "Third fake quantity value", 0, 100, SiQuantity,
+   SiLong, 2, SZ_OFF(inst2, b, SiULong)} };
 static CONST cx_create inst_table[] = {
 {"DDS/IBM/Moretest/INST1", "Instantiable Context Number 1", 215, 0,
-   InstStats, STAT_L(InstStats), NULL, 0, NULL, SiNoInst}
+   InstStats, STAT_L(InstStats), NULL, 0, NULL, SiNoInst},
+{"DDS/IBM/Moretest/INST2", "Instantiable Context Number 2", 216, 0,
+   Inst2Stats, STAT_L(Inst2Stats), NULL, 0, NULL, SiNoInst}
 };
 static int  CxCount = CX_L(cx_table); /* Count of contexts defined */
 int   InstCount = CX_L(inst_table); /* Count of contexts defined */
 static SpmiShare *dataarea = NULL;    /* Shared memory pointer  */
 static struct dat *d = NULL;          /* Pointer to stats data area */
 struct inst *pt1 = NULL;           /* Pointer to stats data area */
+struct inst2 *pt2 = NULL;          /* Pointer to stats data area */
 void SpmiStopMe()
 {
    dataarea = NULL;
@@ -144,6 +170,24 @@ while(!dataarea->SiShGoAway)
    {
       pt1->a += dataarea->SiShT.tv_sec & 0xff;
       pt1->b += dataarea->SiShT.tv_sec & 0xf;
+   }
+   if (((dataarea->SiShT.tv_sec % ADD_ANOTHER_EVERY) == 0) && (!pt2))
+   {
+      if (!(pt2 = (struct inst2 *)SpmiDdsAddCx(1, "DDS/IBM/Moretest/Bongo",
+           "Also added dynamically", 2)))
+         fprintf(stderr, "Add failed: \"%s\"\n", SpmiErrmsg);
+   }
+   if (((dataarea->SiShT.tv_sec % DELETE_ANOTHER_EVERY) == 0) && (pt2))
+   {
+      if (i = SpmiDdsDelCx((char *)pt2))
+         fprintf(stderr, "Delete failed: \"%s\"\n", SpmiErrmsg);
+      else
+         pt2 = NULL;
+   }
+   if (pt2)
+   {
+      pt2->a += dataarea->SiShT.tv_sec & 0xf;
+      pt2->b = dataarea->SiShT.tv_sec & 0x7f;
    }
 }
 SpmiStopMe();

@@ -1,7 +1,7 @@
 /*
- * The guide's programs as they run. Arguments: the permanent one, the volatile one.
- * Both are compiled with -DFILE_NAME='"hook"' and run in the segment directory; the
- * volatile one with short times.
+ * The guide's programs as they run. Arguments: the permanent one, the volatile one, and
+ * SpmiDds. All are compiled with -DFILE_NAME='"hook"' and run in the segment directory;
+ * the volatile one with short times.
  */
 #include "helpers.h"
 
@@ -76,35 +76,84 @@ static void permanent(const char *program)
 	stop(pid, 0);
 }
 
+/* The slot that is in use for a path, or NULL. */
+static volatile struct seg_slot *active(struct view *v, const char *path)
+{
+	uint32_t i, n = *(volatile uint32_t *)&v->h->slots_count;
+
+	for (i = 0; i < n; i++) {
+		volatile struct seg_slot *s = slot_at(v, i);
+
+		if (s->active == 1 && strcmp((const char *)s->path, path) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+/* A context that comes and goes, of the template with this ASN.1 number. */
+static void comes_and_goes(struct view *v, const char *path, const char *descr, int asn, int template_asn)
+{
+	volatile struct seg_slot *s;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		AWAIT((s = active(v, path)) != NULL);
+		CHECK(strcmp((const char *)s->descr, descr) == 0 && (int)s->asn == asn);
+		CHECK((int)v->cx[s->template].asn == template_asn);
+		AWAIT(active(v, path) == NULL);
+	}
+}
+
 static void volatile_one(const char *program)
 {
 	pid_t pid = start(program);
-	volatile struct seg_slot *s;
 	struct view v;
-	int i;
 
 	AWAIT(count_files(".dds", NULL) == 1);
 	v = view_segment();
 	check_tree(&v);
 	give_notice(0, 20, 1);
-	AWAIT(*(volatile uint32_t *)&v.h->slots_count == 1);
+	AWAIT(*(volatile uint32_t *)&v.h->slots_count == 2);
 	munmap(v.base, v.len);
 	v = view_segment();
-	s = slot_at(&v, 0);
-	for (i = 0; i < 2; i++) {
-		AWAIT(s->active == 1);
-		CHECK(strcmp((const char *)s->path, "DDS/IBM/Moretest/Bingo") == 0);
-		CHECK(strcmp((const char *)s->descr, "Dynamically added") == 0 && s->asn == 1);
-		AWAIT(s->active == 0);
-	}
+	comes_and_goes(&v, "DDS/IBM/Moretest/Bingo", "Dynamically added", 1, 215);
+	comes_and_goes(&v, "DDS/IBM/Moretest/Bongo", "Also added dynamically", 2, 216);
 	stop(pid, SIGINT);
+}
+
+/* SpmiDds leaves in order by each of the guide's signals, and when it is told to go. */
+static void signals(const char *program)
+{
+	static const int how[] = { SIGTERM, SIGHUP, SIGINT, SIGSEGV, 0 };
+	volatile unsigned long *d;
+	struct view v;
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < (int)(sizeof(how) / sizeof(how[0])); i++) {
+		pid = start(program);
+		AWAIT(count_files(".dds", NULL) == 1);
+		v = view_segment();
+		CHECK(v.h->contexts_count == 2 && v.h->stats_count == 2);
+		CHECK(strcmp(v.cx[0].path, "DDS/IBM") == 0 && v.cx[0].asn == 2);
+		CHECK(strcmp(v.cx[1].path, "DDS/IBM/sample1") == 0 && v.cx[1].asn == 191);
+		CHECK(strcmp(v.stats[0].name, "gadgets") == 0 && strcmp(v.stats[1].name, "widgets") == 0);
+		d = (unsigned long *)(v.base + v.cx[1].data_off);
+		if (how[i])
+			AWAIT(d[0] >= 22 && d[1] >= 42);
+		else
+			give_notice(1, 0, 0);
+		stop(pid, how[i]);
+		CHECK(v.h->state == SEG_ENDED);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	CHECK(argc == 3);
+	CHECK(argc == 4);
 	make_dir();
 	permanent(argv[1]);
 	volatile_one(argv[2]);
+	signals(argv[3]);
 	return done();
 }

@@ -54,6 +54,12 @@ var bingoTree = []struct{ metric, kind, line string }{
 	{"dds.IBM.Moretest.solutions", "64-bit int", "Another fake counter value"},
 }
 
+// bongoTree is yet another context of the same program, of a kind of its own.
+var bongoTree = []struct{ metric, semantics, line string }{
+	{"dds.IBM.Moretest.questions", "counter", "Third fake counter value"},
+	{"dds.IBM.Moretest.doubts", "instant", "Third fake quantity value"},
+}
+
 // checkTree looks at names, one-line help, types, semantics and help of the tree. There
 // are no other names.
 func checkTree(t *testing.T, p *pcptest.PCP, volatile bool) {
@@ -66,6 +72,12 @@ func checkTree(t *testing.T, p *pcptest.PCP, volatile bool) {
 	for _, m := range bingoTree {
 		if volatile {
 			has(t, p.Run("pminfo", "-h", "local:", "-d", m.metric), "Data Type: "+m.kind+" ", "Semantics: counter ")
+			want = append(want, m.metric+" ["+m.line+"]")
+		}
+	}
+	for _, m := range bongoTree {
+		if volatile {
+			has(t, p.Run("pminfo", "-h", "local:", "-d", m.metric), "Data Type: 64-bit unsigned int ", "Semantics: "+m.semantics+" ")
 			want = append(want, m.metric+" ["+m.line+"]")
 		}
 	}
@@ -94,11 +106,11 @@ func grows(t *testing.T, p *pcptest.PCP, metric, inst string) float64 {
 	return last
 }
 
-// first waits for the first values of a program.
-func first(t *testing.T, p *pcptest.PCP) {
+// first waits for the first values of a program's metric.
+func first(t *testing.T, p *pcptest.PCP, metric string) {
 	t.Helper()
 	pcptest.Eventually(t, "the program's values", func() error {
-		v, err := p.TryValues("dds.IBM.Test.gadgets")
+		v, err := p.TryValues(metric)
 		if err == nil && len(v) == 0 {
 			err = fmt.Errorf("none")
 		}
@@ -106,16 +118,16 @@ func first(t *testing.T, p *pcptest.PCP) {
 	})
 }
 
-// ends makes the program end by a signal, as the guide does.
-func ends(t *testing.T, p *pcptest.PCP, c *exec.Cmd) {
+// ends makes the program end in order by a signal, as the guide does.
+func ends(t *testing.T, p *pcptest.PCP, c *exec.Cmd, sig syscall.Signal, metric string) {
 	t.Helper()
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := c.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {
-		t.Error(err)
+		t.Errorf("%v: %v", sig, err)
 	}
-	is(t, p, "dds.IBM.Test.gadgets", "", "")
+	is(t, p, metric, "", "")
 }
 
 // TestGuidePermanent: the guide's program of permanent statistics, in C.
@@ -124,7 +136,7 @@ func TestGuidePermanent(t *testing.T) {
 	p := start(t, "", false)
 	run := guideProgram(t, p, "permanent")
 	c := run()
-	first(t, p)
+	first(t, p, "dds.IBM.Test.gadgets")
 	checkTree(t, p, false)
 	for _, m := range guideTree {
 		if v := grows(t, p, m.metric, ""); v < m.first {
@@ -137,41 +149,129 @@ func TestGuidePermanent(t *testing.T) {
 	_ = c.Wait()
 	is(t, p, "dds.IBM.Test.gadgets", "", "")
 	c = run() // no ipcrm
-	first(t, p)
+	first(t, p, "dds.IBM.Test.gadgets")
 	grows(t, p, "dds.IBM.Test.gadgets", "")
-	ends(t, p, c)
+	ends(t, p, c, syscall.SIGTERM, "dds.IBM.Test.gadgets")
 }
 
 // TestGuideVolatile: the guide's program of volatile statistics, compiled so that Bingo
-// comes and goes every few seconds. Bingo has the same number each time.
+// and Bongo come and go every few seconds. Each has the same number each time. Bongo is of
+// another kind: it has none of Bingo's statistics, and Bingo has none of Bongo's.
 func TestGuideVolatile(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
-	c := guideProgram(t, p, "volatile", "-DADD_EVERY=5", "-DDELETE_EVERY=7", "-DIDLE=1")()
-	first(t, p)
-	id := bingoCounts(t, p)
+	c := guideProgram(t, p, "volatile", "-DADD_EVERY=5", "-DDELETE_EVERY=7",
+		"-DADD_ANOTHER_EVERY=3", "-DDELETE_ANOTHER_EVERY=8", "-DIDLE=1")()
+	first(t, p, "dds.IBM.Test.gadgets")
+	kinds := []struct{ metric, inst, path, description, asn string }{
+		{"dds.IBM.Moretest.solutions", "Bingo", "DDS/IBM/Moretest/Bingo", "Dynamically added", "1"},
+		{"dds.IBM.Moretest.questions", "Bongo", "DDS/IBM/Moretest/Bongo", "Also added dynamically", "2"},
+	}
+	var ids []int
+	for _, k := range kinds {
+		ids = append(ids, counts(t, p, k.metric, k.inst))
+	}
 	checkTree(t, p, true)
-	for range 2 {
-		is(t, p, "dds.IBM.Moretest.solutions", "Bingo", "")
-		if again := bingoCounts(t, p); again != id {
-			t.Errorf("Bingo has the number %d, and had %d", again, id)
+	for i, k := range kinds {
+		for range 2 {
+			is(t, p, k.metric, k.inst, "")
+			if again := counts(t, p, k.metric, k.inst); again != ids[i] {
+				t.Errorf("%s has the number %d, and had %d", k.inst, again, ids[i])
+			}
 		}
+		isContext(t, p, k.path, k.description, k.asn)
 	}
 	grows(t, p, "dds.IBM.Test.gadgets", "")
 	grows(t, p, "dds.IBM.Moretest.SubTest.queue", "")
-	ends(t, p, c)
+	ends(t, p, c, syscall.SIGTERM, "dds.IBM.Test.gadgets")
 }
 
-// bingoCounts waits until Bingo is there and counts, and returns its number.
-func bingoCounts(t *testing.T, p *pcptest.PCP) (id int) {
+// counts waits until a metric has a value other than 0 for this instance alone, and returns
+// the instance's number.
+func counts(t *testing.T, p *pcptest.PCP, metric, inst string) (id int) {
 	t.Helper()
-	pcptest.Eventually(t, "Bingo counts", func() error {
-		v, err := p.TryValues("dds.IBM.Moretest.solutions")
-		if b, ok := v["Bingo"]; err != nil || len(v) != 1 || !ok || b.Text == "0" {
+	pcptest.Eventually(t, inst+" counts", func() error {
+		v, err := p.TryValues(metric)
+		if b, ok := v[inst]; err != nil || len(v) != 1 || !ok || b.Text == "0" {
 			return fmt.Errorf("%v %v", v, err)
 		}
-		id = v["Bingo"].ID
+		id = v[inst].ID
 		return nil
 	})
 	return id
+}
+
+// isContext waits until a path is in the tree of contexts, with this description and ASN.1
+// number.
+func isContext(t *testing.T, p *pcptest.PCP, path, description, asn string) {
+	t.Helper()
+	pcptest.Eventually(t, path+" is in the tree of contexts", func() error {
+		paths, err := p.TryValues("rtime.dds.context.path")
+		if err != nil {
+			return err
+		}
+		for inst, v := range paths {
+			if v.Text != path {
+				continue
+			}
+			descr, err := p.TryValues("rtime.dds.context.description")
+			if err != nil {
+				return err
+			}
+			number, err := p.TryValues("rtime.dds.context.asn")
+			if err != nil {
+				return err
+			}
+			if descr[inst].Text != description || number[inst].Text != asn {
+				return fmt.Errorf("it is %q with the number %q", descr[inst].Text, number[inst].Text)
+			}
+			return nil
+		}
+		return fmt.Errorf("there are %v", paths)
+	})
+}
+
+// TestGuideSignals: the guide's program SpmiDds ends in order by each of its signals, and
+// when the agent tells it to go away. Nothing is left of it, and it can be started again.
+func TestGuideSignals(t *testing.T) {
+	t.Parallel()
+	p := start(t, "", false)
+	run := guideProgram(t, p, "SpmiDds", "-DIDLE=1")
+	const metric, supplier = "dds.IBM.sample1.gadgets", "SpmiDds.hook@root"
+	var want string
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGSEGV, 0} {
+		c := run()
+		first(t, p, metric)
+		if v := grows(t, p, metric, ""); v < 22 {
+			t.Errorf("gadgets is %v, began with 22", v)
+		}
+		if v := grows(t, p, "dds.IBM.sample1.widgets", ""); v < 42 {
+			t.Errorf("widgets is %v, began with 42", v)
+		}
+		is(t, p, "rtime.dds.supplier.state", supplier, "ready")
+		isContext(t, p, "DDS/IBM/sample1", "Bogus Context Number 1", "191")
+		tree := p.Run("pminfo", "-h", "local:", "-dTt", "dds")
+		if want == "" {
+			has(t, tree, "dds.IBM.sample1.gadgets", "[Fake counter value]", "dds.IBM.sample1.widgets", "[Another fake counter value]",
+				"Data Type: 64-bit unsigned int ", "Semantics: counter ", "Path DDS/IBM/sample1/gadgets, ASN.1 number 1, scale from 0 to 100.",
+				"Context DDS/IBM/sample1: Bogus Context Number 1 (ASN.1 number 191).")
+			want = tree
+		}
+		if tree != want {
+			t.Errorf("after a restart the tree is\n%s\nand was\n%s", tree, want)
+		}
+		if sig == 0 {
+			p.Run("pmstore", "-h", "local:", "-i", supplier, "rtime.dds.control.goaway", "1")
+			if err := c.Wait(); err != nil {
+				t.Errorf("told to go away: %v", err)
+			}
+			is(t, p, metric, "", "")
+		} else {
+			ends(t, p, c, sig, metric)
+		}
+		is(t, p, "rtime.dds.supplier.state", supplier, "ended")
+		if left := segments(t, p.Path("run/dds")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
 }
