@@ -116,10 +116,26 @@ bool spmi_enter_late(struct entry_state *st)
 	return false;
 }
 
+/*
+ * A child of _Fork, for which no handler runs, may have been made while another thread was
+ * inside. That thread is not in the child, and will not give the lock back.
+ */
+static void take_from_nobody(void)
+{
+	uintptr_t thread = __atomic_load_n(&holder, __ATOMIC_RELAXED);
+
+	if (thread && spmi_state.pid && spmi_state.pid != getpid() && !held_by_self()) {
+		spmi_set_silent(false);
+		__atomic_compare_exchange_n(&holder, &thread, 0, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	}
+}
+
 int spmi_enter(struct entry_state *st)
 {
 	begin(st);
 	pthread_once(&once, install);
+	take_from_nobody();
 	if (lock()) {
 		if (spmi_state.pid && spmi_state.pid != getpid())
 			state_after_fork(); /* _Fork runs no handlers */

@@ -73,10 +73,11 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&l->mutex);
 	while (!l->ending) {
+		bool (*attempt)(void) = l->attempt;
 		bool done;
 
 		pthread_mutex_unlock(&l->mutex);
-		done = l->attempt() || left_alone();
+		done = attempt() || left_alone();
 		pthread_mutex_lock(&l->mutex);
 		if (done)
 			break;
