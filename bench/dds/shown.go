@@ -107,7 +107,11 @@ func (p *programs) ddsShows(present int) (float64, error) {
 		return 0, err
 	}
 	defer s.Close()
-	argv := []string{p.agent, "--dir", p.dir, "--state", p.dir, "--config", "", "-l", filepath.Join(p.dir, "log"), "-U", "root"}
+	config := filepath.Join(p.dir, "dds.conf")
+	if err := os.WriteFile(config, []byte("maxmemory 1000000000\n"), 0o644); err != nil {
+		return 0, err
+	}
+	argv := []string{p.agent, "--dir", p.dir, "--state", p.dir, "--config", config, "-l", filepath.Join(p.dir, "log"), "-U", "root"}
 	v, err := view(p.dir, argv, nil, func(c *pipe.Conn) (pcp.PMID, error) {
 		var got pdu.IDs
 		err := c.Exchange(&pdu.Names{Names: []string{"dds.Bench.All.problems"}}, &got)

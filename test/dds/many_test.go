@@ -10,7 +10,7 @@ import (
 // TestMany: a hundred thousand volatile contexts in one supplier, and then one more, and
 // a thousand suppliers beside it.
 func TestMany(t *testing.T) {
-	p := start(t, "", false)
+	p := start(t, "maxmemory 1000000000\n", false)
 	dir := p.Path("run/dds")
 	const contexts, suppliers = 100000, 1000
 	s, err := spmi.Open(spmi.Options{Dir: dir, Name: "many", Volatile: []*spmi.Context{{Path: "DDS/v/many/I", Values: (*bingo)(nil)}}},

@@ -31,14 +31,15 @@ func (v *twenty) list() [millionStats]*spmi.Quantity {
 		&v.K, &v.L, &v.M, &v.N, &v.O, &v.P, &v.Q, &v.R, &v.S, &v.T}
 }
 
-// TestMillion: a million statistics, within the default limits. Each has another value, and
+// TestMillion: a million statistics of one user, within the default limits but for the memory
+// that the agent holds for them. Each has another value, and
 // one fetch through pmcd returns every one of them.
 func TestMillion(t *testing.T) {
 	p := pcptest.New(t, pcptest.Options{
 		Args: []string{"-t", "60"}, // how long pmcd waits for an agent
 		Agents: []pcptest.Agent{{Name: name, Domain: domain, Program: program(t),
 			Args: []string{"--config", "../dds.conf", "--dir", "../run/dds"}}}})
-	p.WriteFile("dds.conf", "")
+	p.WriteFile("dds.conf", "maxmemory 200000000\n")
 	p.StartPmcd()
 	for i := range millionSuppliers {
 		supplyMany(t, p.Path("run/dds"), i)

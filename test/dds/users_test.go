@@ -190,6 +190,10 @@ func TestNoDirectory(t *testing.T) {
 			t.Parallel()
 			p := pcptest.New(t, pcptest.Options{Agents: []pcptest.Agent{{Name: "dds", Domain: domain, Program: program(t),
 				Args: []string{"--config", "../dds.conf", "--dir", "../" + parent + "/dds"}}}})
+			p.WriteFile("dds.conf", "")
+			if err := os.MkdirAll(p.Path(parent), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			p.StartPmcd()
 			dir := p.Path(parent, "dds")
 			s := startSupplierIn(t, p, 65534, dir)
