@@ -150,7 +150,7 @@ func TestRace(t *testing.T) {
 	won := 0
 	for i := range 6 {
 		wg.Go(func() {
-			_, said := supply(t, dir, "DDS/V/a", i%2*nobody)
+			_, said := supply(t, dir, "DDS/V/a", nobody-i%2)
 			mu.Lock()
 			defer mu.Unlock()
 			if said == "<nil>" {
