@@ -15,7 +15,7 @@ type Stat struct {
 	To    Handle // such as a *Counter; nobody may use it while Open or Add binds it
 
 	Min, Max int64  // the scale on which to show it, 0, 0 for none
-	ASN      uint32 // ASN.1 number, unique within the context; 0 for none
+	ASN      uint32 // ASN.1 number, 1 to 65535, unique within the context; 0 for none
 	Units    Units
 	As       DataType          // present it as another type than that of To
 	Help     string            // up to 4095 bytes
@@ -26,10 +26,11 @@ type Stat struct {
 // make it live; then its fields are not to be changed.
 type Context struct {
 	// Path is "DDS/vendor/..." or lies below Options.Vendor. Up to 63 bytes. The
-	// context above it is declared before, or another supplier has it.
+	// context above it is declared before, or another supplier has it; a vendor's need
+	// not be declared.
 	Path  string
 	Descr string // one line, up to 63 bytes
-	ASN   uint32 // ASN.1 number, unique among all that has the same parent; 0 for none
+	ASN   uint32 // 1 to 65535, unique among all of this supplier's that has the same parent; 0 for none
 
 	// Stats and Values declare the statistics; Values after Stats if both are there.
 	// Values is a pointer to a struct; its exported fields of handle types are

@@ -11,7 +11,6 @@ const (
 	CodeNoShmPtr    Code = 181 // there is no directory for shared memory
 	CodeShmemFailed Code = 182 // no access to shared memory
 	CodeInstBusy    Code = 184 // a context has others below it
-	CodeNotInst     Code = 185 // no volatile context of that kind was declared
 	CodeNotInit     Code = 186 // the supplier is closed
 	CodeBadArgument Code = 187 // a name, path, number or type is not allowed
 	CodeDuplicate   Code = 193 // the name, path or number is taken
@@ -24,7 +23,6 @@ var codeText = map[Code]string{
 	CodeNoShmPtr:    "no directory for shared memory",
 	CodeShmemFailed: "no access to shared memory",
 	CodeInstBusy:    "the context has contexts below it",
-	CodeNotInst:     "no volatile context with these statistics was declared",
 	CodeNotInit:     "the supplier is closed",
 	CodeBadArgument: "not allowed",
 	CodeDuplicate:   "already exists",
@@ -80,7 +78,6 @@ var (
 	ErrNoShmPtr    = &Error{Code: CodeNoShmPtr}
 	ErrShmemFailed = &Error{Code: CodeShmemFailed}
 	ErrInstBusy    = &Error{Code: CodeInstBusy}
-	ErrNotInst     = &Error{Code: CodeNotInst}
 	ErrNotInit     = &Error{Code: CodeNotInit}
 	ErrBadArgument = &Error{Code: CodeBadArgument}
 	ErrDuplicate   = &Error{Code: CodeDuplicate}

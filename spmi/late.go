@@ -144,7 +144,7 @@ func (s *Supplier) addAll(w *writer.Writer) ([]added, error) {
 			continue
 		}
 		v := added{a: n.ctx.area.Load()}
-		if !s.tree.owns(layout.Parent(path)) {
+		if s.tree.claims(path) {
 			if err := w.Claim(path); err != nil {
 				return nil, err
 			}

@@ -289,3 +289,34 @@ func TestBelowVendor(t *testing.T) {
 	must(t, a.Remove(c))
 	must(t, b.Add(d))
 }
+
+// TestVolatileVendor: a vendor's context comes and goes without a claim, also where the
+// supplier is published late, and stays while there are contexts below it.
+func TestVolatileVendor(t *testing.T) {
+	dir := filepath.Join(segments(t), "later")
+	vendor := func() *spmi.Context { return &spmi.Context{Path: "DDS/W"} }
+	kinds := spmi.Options{Dir: dir, Volatile: []*spmi.Context{{Path: "DDS/V/X"}}, Manual: true}
+	var suppliers []*spmi.Supplier
+	for _, below := range []string{"DDS/W/a", "DDS/W/b"} {
+		s, err := spmi.Open(kinds, context(below))
+		must(t, err)
+		defer s.Close()
+		suppliers = append(suppliers, s)
+	}
+	first, second := vendor(), vendor()
+	must(t, suppliers[0].Add(first))
+	appear(t, dir)
+	must(t, suppliers[0].Retry())
+	must(t, suppliers[1].Retry())
+	must(t, suppliers[1].Add(second))
+	for i, c := range []*spmi.Context{first, second} {
+		if err := suppliers[i].Remove(c); !errors.Is(err, spmi.ErrInstBusy) {
+			t.Errorf("removing what has a fixed context below: %v", err)
+		}
+	}
+	alone := open(t, kinds)
+	c := vendor()
+	must(t, alone.Add(c))
+	must(t, alone.Remove(c))
+	must(t, alone.Add(c))
+}

@@ -46,7 +46,7 @@ func (p *plan) fixed(c *Context) error {
 	if a := c.area.Load(); a != nil && !a.isGone() {
 		return fail(CodeDuplicate, path, "the context is live already")
 	}
-	_, known, err := p.s.tree.add(path, c, k, false)
+	known, err := p.s.tree.add(path, c, k, false)
 	if err != nil || known {
 		return err
 	}

@@ -21,7 +21,7 @@ type tree struct {
 
 type node struct {
 	kind     *kind
-	ctx      *Context // nil for DDS and for vendors that were not declared
+	ctx      *Context // nil for a vendor that was not declared
 	children int
 	volatile bool
 }
@@ -33,7 +33,8 @@ type numbered struct {
 }
 
 func newTree(dir string) *tree {
-	return &tree{dir: dir, nodes: map[string]*node{"DDS": {kind: &kind{}}}, asns: map[numbered]bool{}}
+	// DDS is the SPMI's own: it is there already.
+	return &tree{dir: dir, nodes: map[string]*node{"DDS": {kind: &kind{}, ctx: &Context{}}}, asns: map[numbered]bool{}}
 }
 
 // check returns what is wrong with a context by itself.
@@ -46,49 +47,56 @@ func (c *Context) check(path string, k *kind, volatile bool) error {
 		return fail(CodeBadArgument, path, fmt.Sprintf("ASN.1 number %d: want 0 to %d", c.ASN, maxASN))
 	case layout.Shared(path) && len(k.decls) > 0:
 		return fail(CodeBadArgument, path, "statistics directly in DDS or a vendor's context")
-	case layout.Shared(path) && volatile:
-		return fail(CodeBadArgument, path, "a vendor's context is not volatile")
+	case path == "DDS" && volatile:
+		return fail(CodeBadArgument, path, "DDS is not volatile: add contexts below it")
 	case err != nil:
 		return fail(CodeBadArgument, path, err.Error())
 	}
 	return checkTexts(path, c.Descr, c.Help)
 }
 
-// add checks a context against what is there and takes it in. own reports whether the
-// context above is this supplier's; known that a vendor's context was there already.
-func (t *tree) add(path string, c *Context, k *kind, volatile bool) (own, known bool, err error) {
-	if n := t.nodes[path]; n != nil {
-		if !layout.Shared(path) {
-			return false, false, fail(CodeDuplicate, path, "")
+// add checks a context against what is there and takes it in. known reports that DDS or
+// a vendor's context was there already: declaring it again is ignored.
+func (t *tree) add(path string, c *Context, k *kind, volatile bool) (known bool, err error) {
+	n := t.nodes[path]
+	if n != nil && n.ctx != nil {
+		if volatile || !layout.Shared(path) {
+			return false, fail(CodeDuplicate, path, "")
 		}
-		known, n.ctx = n.ctx != nil || known, c
-		return true, known, t.number(path, c.ASN, known)
+		return true, nil
 	}
 	parent := layout.Parent(path)
 	above, err := t.above(path, parent)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	last := path[len(parent)+1:]
 	if above != nil && above.kind.names[last] {
-		return false, false, fail(CodeDuplicate, path, "a statistic has that name")
+		return false, fail(CodeDuplicate, path, "a statistic has that name")
 	}
 	if above != nil && c.ASN != 0 && above.kind.asns[c.ASN] {
-		return false, false, fail(CodeDuplicate, path, fmt.Sprintf("a statistic has the ASN.1 number %d", c.ASN))
+		return false, fail(CodeDuplicate, path, fmt.Sprintf("a statistic has the ASN.1 number %d", c.ASN))
 	}
-	if err := t.number(path, c.ASN, false); err != nil {
-		return false, false, err
+	if err := t.number(path, c.ASN); err != nil {
+		return false, err
 	}
-	t.nodes[path] = &node{kind: k, ctx: c, volatile: volatile}
+	if n == nil {
+		n = &node{}
+		t.nodes[path] = n
+	}
+	n.kind, n.ctx, n.volatile = k, c, volatile
 	if above != nil {
 		above.children++
 	}
-	return t.owns(parent), false, nil
+	return false, nil
 }
 
-// owns reports whether a context below parent needs no claim of its own. A vendor's
-// context is nobody's own.
-func (t *tree) owns(parent string) bool { return t.nodes[parent] != nil && !layout.Shared(parent) }
+// claims reports whether a volatile context needs a claim. One below a context of this
+// supplier's own does not, and a vendor's context is nobody's own.
+func (t *tree) claims(path string) bool {
+	parent := layout.Parent(path)
+	return !layout.Shared(path) && (t.nodes[parent] == nil || layout.Shared(parent))
+}
 
 // above finds the node above; nil if that is another supplier's. Vendors' contexts are
 // made as they are needed.
@@ -110,8 +118,8 @@ func (t *tree) above(path, parent string) (*node, error) {
 	return nil, fail(CodeInvalidCx, path, "no context "+parent+" above it")
 }
 
-func (t *tree) number(path string, asn uint32, known bool) error {
-	if asn == 0 || known {
+func (t *tree) number(path string, asn uint32) error {
+	if asn == 0 {
 		return nil
 	}
 	key := numbered{layout.Parent(path), asn}
@@ -122,9 +130,13 @@ func (t *tree) number(path string, asn uint32, known bool) error {
 	return nil
 }
 
-// remove takes a context out.
+// remove takes a context out. A vendor's that has others below it is as if it had not been declared.
 func (t *tree) remove(path string, asn uint32) {
-	delete(t.nodes, path)
+	if n := t.nodes[path]; n.children > 0 {
+		*n = node{kind: &kind{}, children: n.children}
+	} else {
+		delete(t.nodes, path)
+	}
 	parent := layout.Parent(path)
 	delete(t.asns, numbered{parent, asn})
 	if n := t.nodes[parent]; n != nil {

@@ -9,7 +9,8 @@ import (
 
 // Add publishes a volatile context, whose statistics are those of one in
 // Options.Volatile: the same names and types in the same order. What it costs does not
-// depend on how many there are. Values begin at 0.
+// depend on how many there are. Values begin at 0. A vendor's context may be volatile,
+// too, without statistics.
 //
 // Errors: ErrBadArgument if no such kind was declared or a declaration is wrong,
 // ErrDuplicate if the path or the ASN.1 number is taken or the context is live,
@@ -33,11 +34,10 @@ func (s *Supplier) Add(c *Context) error {
 	if a := c.area.Load(); a != nil && !a.isGone() {
 		return fail(CodeDuplicate, path, "the context is live already")
 	}
-	own, _, err := s.tree.add(path, c, k, true)
-	if err != nil {
+	if _, err := s.tree.add(path, c, k, true); err != nil {
 		return err
 	}
-	a, err := s.place(path, c, k, own)
+	a, err := s.place(path, c, k)
 	if err != nil {
 		s.tree.remove(path, c.ASN)
 		return err
@@ -71,14 +71,14 @@ func (s *Supplier) kind(c *Context) (*kind, error) {
 }
 
 // place finds the context an area, claiming its path where others could have it too.
-func (s *Supplier) place(path string, c *Context, k *kind, own bool) (*area, error) {
+func (s *Supplier) place(path string, c *Context, k *kind) (*area, error) {
 	w := s.now.Load().w
 	a := s.private(0)
 	if w == nil {
 		a.words = make([]uint64, len(k.decls))
 		return a, nil
 	}
-	if !own {
+	if s.tree.claims(path) {
 		if err := w.Claim(path); err != nil {
 			return nil, claimError(err)
 		}
@@ -110,7 +110,7 @@ type freeing struct {
 // Remove withdraws a volatile context. Its handles may be used after it, to no effect
 // that anybody sees, and the context may be added again.
 //
-// Errors: ErrDeleted if it is not live, ErrInstBusy if contexts lie below it,
+// Errors: ErrDeleted if it is not live, ErrInstBusy if contexts of this supplier lie below it,
 // ErrBadArgument if it is fixed or another supplier's, ErrNotInit after Close.
 func (s *Supplier) Remove(c *Context) error {
 	s.mu.Lock()

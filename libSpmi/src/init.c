@@ -27,7 +27,7 @@ EXPORT int SpmiInit(int TimeOut)
 
 	if (err)
 		return err;
-	if (TimeOut != 0 && (TimeOut < 15 || TimeOut > 600))
+	if (!spmi_state.initialized && TimeOut != 0 && (TimeOut < 15 || TimeOut > 600))
 		err = spmi_fail(SiBadArgument, "timeout %d: want 0 or 15 to 600 seconds", TimeOut);
 	else
 		initialize(TimeOut ? (uint32_t)TimeOut : SEG_NO_TIMEOUT);
