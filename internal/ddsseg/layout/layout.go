@@ -107,18 +107,18 @@ const (
 	HdrUpdates = 488 // u32 atomic, 1 before the first update; from minor version 1 on
 )
 
-// TimeOutNever in HdrTimeOut asks that no supplier count as dead for want of a time stamp.
+// TimeOutNever in HdrTimeOut asks that no supplier counts as dead because of its time stamp.
 const TimeOutNever = 1<<32 - 1
 
-// What else may stand there, in seconds.
+// The smallest and the largest other value of HdrTimeOut, in seconds.
 const (
 	TimeOutLeast = 15
 	TimeOutMost  = 600
 )
 
-// A notice is what the agent has to tell a supplier, in a file of the agent's own: the
-// supplier's own file the agent can only read. It is one page of 4096 bytes with three
-// words, and a supplier takes no offset, size or index from it.
+// A notice is a file of the agent's own, in which the agent tells a supplier something: the
+// agent can only read the supplier's file. It is one page of 4096 bytes with three words,
+// and a supplier takes no offset, size or index from it.
 const (
 	NoticeLen      = 4096
 	NoticeGoAway   = 0 // u32, when the supplier was told to go away, in seconds since 1970; 0: it is not

@@ -44,15 +44,15 @@ func NoticePath(dir, segment string) string {
 	return filepath.Join(dir, layout.NoticeDir, segment)
 }
 
-// ownFolder refuses a folder in which another user can put files: the folder's place is one
-// where anybody may have made it.
+// ownFolder refuses a folder in which another user can put files. Any user can make a folder
+// of this name in the directory of segments.
 func ownFolder(path string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
 		return &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 || st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s: %w: user %d has it, with mode %o; remove it, and the agent makes it anew", path, ErrOwner, st.Uid, st.Mode&0o7777)
+		return fmt.Errorf("%s: %w: want a folder of the agent's user or of root that nobody else can write to; it belongs to user %d and has mode %o; remove it, and the agent makes it anew", path, ErrOwner, st.Uid, st.Mode&0o7777)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (n Notice) Write(dir, segment string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		return fmt.Errorf("%s: %w: it is no plain file with one name", path, ErrOwner)
+		return fmt.Errorf("%s: %w: want a plain file with a single name; remove it, and the agent makes it anew", path, ErrOwner)
 	}
 	if st.Mode&0o7777 != layout.NoticeFile { // as the umask may have it
 		if err := f.Chmod(layout.NoticeFile); err != nil {

@@ -20,7 +20,7 @@ var (
 	ErrFormat   = errors.New("not a well-formed segment")
 	ErrNotReady = errors.New("not published yet")
 	ErrEnded    = errors.New("ended by its supplier")
-	ErrOwner    = errors.New("not owned by whom it names")
+	ErrOwner    = errors.New("wrong owner")
 	ErrLimit    = errors.New("beyond a limit")
 )
 
@@ -41,16 +41,16 @@ type Info struct {
 	Start    uint64 // of the process, in ticks since boot
 	Word     int    // bytes of a pointer
 	Language int    // LanguageC, LanguageGo or another
-	// TimeOut is how long the program wants suppliers to be waited for that do not renew
-	// their time stamps: 15 s to 10 min, 0 where it gave none, -1 for ever.
+	// TimeOut is how long the agent is to wait for suppliers that do not renew their time
+	// stamps: 15 s to 10 min, 0 if the program gave none, -1 for ever.
 	TimeOut time.Duration
 }
 
 // Reader reads one supplier's segment. Everything that it returns is a copy, checked
-// and good for ever; Collect reads values. Its methods belong to one goroutine at a
-// time, whatever the supplier does meanwhile. A segment whose file was cut off, or whose
-// words are out of bounds, makes them fail with shm.ErrFault or ErrFormat: it is of no
-// use any more.
+// and stays valid; Collect reads values. Its methods belong to one goroutine at a
+// time. The supplier may change the segment meanwhile. If its file was truncated, or its
+// words are out of bounds, they fail with shm.ErrFault or ErrFormat: the Reader cannot be
+// used any more.
 type Reader struct {
 	m        *shm.Map
 	limits   Limits
@@ -76,8 +76,8 @@ func (h *header) u16(off int) uint16 { return binary.NativeEndian.Uint16(h[off:]
 func (h *header) u32(off int) uint32 { return binary.NativeEndian.Uint32(h[off:]) }
 func (h *header) u64(off int) uint64 { return binary.NativeEndian.Uint64(h[off:]) }
 
-// Open opens and checks the segment at path. It takes what has been published
-// only, and what belongs to the user that it names.
+// Open opens and checks the segment at path. It refuses a segment that is not published,
+// and one that does not belong to the user in its header.
 func Open(path string, l Limits) (*Reader, error) {
 	m, err := shm.Open(path, shm.Options{Min: layout.HeaderLen, Max: l.Size, Solid: true})
 	if err != nil {
@@ -98,7 +98,7 @@ func Open(path string, l Limits) (*Reader, error) {
 // load copies and checks all that does not change.
 func (r *Reader) load() error {
 	if !r.m.CopyWords(r.head[:], 0) {
-		return bad("no room for a header")
+		return bad("%d bytes are too few for a header", r.m.Len())
 	}
 	if r.head.u64(layout.HdrSize) > r.m.Len() { // it may have grown just now
 		if err := r.m.Grow(); err != nil {
@@ -116,11 +116,11 @@ func (r *Reader) load() error {
 	r.info = Info{UID: st.UID, PID: h.u32(layout.HdrPID), PIDNS: h.u64(layout.HdrPIDNS), Start: h.u64(layout.HdrStart),
 		Word: int(h.u32(layout.HdrWord)), Language: int(h.u32(layout.HdrLanguage)), TimeOut: h.timeOut()}
 	if h.u32(layout.HdrUID) != st.UID {
-		return fmt.Errorf("%w: user %d, and the file's owner is %d", ErrOwner, h.u32(layout.HdrUID), st.UID)
+		return fmt.Errorf("%w: the header names user %d, and the file belongs to user %d", ErrOwner, h.u32(layout.HdrUID), st.UID)
 	}
 	name, ok := text(h[layout.HdrName : layout.HdrName+layout.PathLen])
 	if !ok {
-		return bad("the name does not end")
+		return bad("the supplier's name has no NUL at its end")
 	}
 	r.info.Name = name
 	return r.tables()
@@ -143,9 +143,9 @@ func (h *header) check(m *shm.Map) error {
 		h.u32(layout.HdrContextLen) != layout.ContextLen || h.u32(layout.HdrSlotLen) != layout.SlotLen:
 		return bad("lengths of records %d, %d, %d, %d", h.u32(layout.HdrHeaderLen), h.u32(layout.HdrStatLen), h.u32(layout.HdrContextLen), h.u32(layout.HdrSlotLen))
 	case h.u32(layout.HdrWord) != 4 && h.u32(layout.HdrWord) != 8:
-		return bad("pointers of %d bytes", h.u32(layout.HdrWord))
+		return bad("pointers of %d bytes; want 4 or 8", h.u32(layout.HdrWord))
 	case h.u64(layout.HdrSize) < layout.HeaderLen || h.u64(layout.HdrSize) > m.Len():
-		return bad("%d bytes in use of %d", h.u64(layout.HdrSize), m.Len())
+		return bad("the header says that %d bytes are in use, and the file has %d", h.u64(layout.HdrSize), m.Len())
 	}
 	switch state := h.u32(layout.HdrState); state {
 	case layout.StateReady:
@@ -163,16 +163,16 @@ func (h *header) check(m *shm.Map) error {
 func (h *header) checkStamp(m *shm.Map) error {
 	off, width := uint64(h.u32(layout.HdrTimeOff)), uint64(h.u32(layout.HdrTimeWord))
 	if width != 4 && width != 8 {
-		return bad("times of %d bytes", width)
+		return bad("times have words of %d bytes; want 4 or 8", width)
 	}
 	if off%width != 0 || off < layout.HeaderLen || !m.Has(off, 2*width) {
-		return bad("time stamp at offset %d", off)
+		return bad("the time stamp is at offset %d, where none can be", off)
 	}
 	return nil
 }
 
-// timeOut returns the time-out that the supplier has asked for: 0 where it gave none or
-// one out of range, -1 where it wants none to hold.
+// timeOut returns the time-out that the supplier has asked for: 0 if it gave none or
+// one out of range, -1 if it wants no time-out to hold.
 func (h *header) timeOut() time.Duration {
 	switch s := h.u32(layout.HdrTimeOut); {
 	case s == layout.TimeOutNever:

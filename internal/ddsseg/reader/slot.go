@@ -12,7 +12,7 @@ import (
 // slotSeen is what a reader has seen of a slot.
 type slotSeen struct {
 	seq    uint32
-	active bool   // and told of as such
+	active bool   // v was told that it is active
 	texts  uint16 // bytes of help and labels, which count while it is active
 }
 
@@ -34,10 +34,11 @@ func (r *Reader) Changed() (yes bool, err error) {
 }
 
 // Scan looks for volatile contexts that have come and gone since the last Scan, and
-// tells v: first of all that are gone, then of those that came. At most limit slots are
-// dealt with; the rest is left to the next Scan. It returns how many there were. What
-// it costs is the decoding of the slots that changed and, where more than RecentCount did
-// or the supplier keeps no list of them, a load for each slot that was ever used. v must not call the reader.
+// tells v, first of all that are gone, then of those that came. It deals with at most
+// limit slots and leaves the rest to the next Scan. It returns how many slots it dealt
+// with. Scan decodes the slots that changed. If more than RecentCount changed, or the
+// supplier keeps no list of them, it also loads a word of each slot that was ever used.
+// v must not call the reader.
 func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 	var bad error
 	if err := r.m.Guard(func() { n, bad = r.scan(v, limit) }); err != nil {
@@ -75,9 +76,9 @@ func (r *Reader) scan(v Volatile, limit int) (int, error) {
 	return len(r.todo), nil
 }
 
-// recent finds the slots that changed since the counter was at old in the supplier's
-// list of the latest changes. It returns false where that does not reach back so far,
-// or where the supplier keeps no list.
+// recent finds the slots that changed since the counter was at old, in the supplier's
+// list of the latest changes. It returns false if the list does not reach back so far,
+// or if the supplier keeps no list.
 func (r *Reader) recent(old uint32) bool {
 	for n := old; n != r.changes; n++ {
 		slot, _ := r.m.Load32(layout.HdrRecent + uint64(n%layout.RecentCount)*4)
@@ -114,7 +115,7 @@ func (r *Reader) sweep() {
 func (r *Reader) extend() error {
 	count, _ := r.m.Load32(layout.HdrSlotsCount)
 	if uint64(count) > uint64(r.limits.Contexts) {
-		return fmt.Errorf("%w: %d slots, at most %d", ErrLimit, count, r.limits.Contexts)
+		return fmt.Errorf("%w: the segment has %d slots; at most %d are allowed", ErrLimit, count, r.limits.Contexts)
 	}
 	for first, k := uint64(0), 0; first < uint64(count); k++ {
 		if r.blocks[k] == 0 {
@@ -140,7 +141,7 @@ func (r *Reader) block(k int) error {
 		}
 	}
 	if off < layout.HeaderLen || off%8 != 0 || !r.m.Has(off, size) {
-		return bad("block %d of slots at offset %d", k, off)
+		return bad("block %d of slots is at offset %d, where none can be", k, off)
 	}
 	r.blocks[k] = off
 	return nil
@@ -178,14 +179,14 @@ func (r *Reader) came(v Volatile, i uint32) {
 func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err error) {
 	b := make(record, layout.SlotLen)
 	if !r.m.CopyWords(b, off) {
-		return nil, true, bad("out of bounds")
+		return nil, true, bad("the slot's record is out of bounds")
 	}
 	if active := b.u32(layout.SlotActive); active == 0 {
 		return nil, false, nil
 	}
 	from := b.u32(layout.SlotTemplate)
 	if uint64(from) >= uint64(len(r.contexts)) || !r.contexts[from].Template {
-		return nil, true, bad("template %d of %d contexts", from, len(r.contexts))
+		return nil, true, bad("the slot names context %d as its template, which is none of the templates among %d contexts", from, len(r.contexts))
 	}
 	c = &Context{From: int(from), Stats: r.contexts[from].Stats}
 	if !r.m.Has(b.u64(layout.CtxDataOff), uint64(b.u32(layout.CtxDataLen))) {
@@ -203,8 +204,7 @@ func (r *Reader) slot(off uint64, seq uint32) (c *Context, active bool, err erro
 	return c, true, nil
 }
 
-// Rewind has the next Scan tell of all volatile contexts anew, as if none had been told
-// of.
+// Rewind makes the next Scan report all volatile contexts again.
 func (r *Reader) Rewind() {
 	for _, s := range r.slots {
 		if s.active {

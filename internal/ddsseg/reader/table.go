@@ -53,10 +53,10 @@ func (b record) u64(off int) uint64 { return binary.NativeEndian.Uint64(b[off:])
 // table checks that a table lies in the file.
 func (r *Reader) table(what string, off uint64, count, size, limit int) error {
 	if count > limit {
-		return fmt.Errorf("%w: %d %s, at most %d", ErrLimit, count, what, limit)
+		return fmt.Errorf("%w: the segment has %d %s; at most %d are allowed", ErrLimit, count, what, limit)
 	}
 	if count > 0 && (off%8 != 0 || off < layout.HeaderLen || !r.m.Has(off, uint64(count)*uint64(size))) {
-		return bad("%d %s at offset %d", count, what, off)
+		return bad("a table of %d %s cannot be at offset %d", count, what, off)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (r *Reader) tables() error {
 		}
 		values += len(r.contexts[i].Stats)
 		if values > r.limits.Stats {
-			return fmt.Errorf("%w: more than %d statistics", ErrLimit, r.limits.Stats)
+			return fmt.Errorf("%w: the contexts together have more than %d statistics", ErrLimit, r.limits.Stats)
 		}
 		if !r.contexts[i].Template {
 			r.fixed += len(r.contexts[i].Stats)
@@ -103,10 +103,10 @@ func (r *Reader) tables() error {
 	return r.unique()
 }
 
-// enough returns an error where what Open takes, and n bytes more, is beyond the limit.
+// enough returns an error if Open would take more memory than the limit with n bytes more.
 func (r *Reader) enough(n int64) error {
 	if limit := r.limits.Memory; limit > 0 && r.memory+n > limit {
-		return fmt.Errorf("%w: what it describes takes %d bytes of memory, at most %d", ErrLimit, r.memory+n, limit)
+		return fmt.Errorf("%w: its contexts and statistics take %d bytes of the agent's memory; at most %d are allowed", ErrLimit, r.memory+n, limit)
 	}
 	return nil
 }
@@ -118,13 +118,13 @@ func (r *Reader) unique() error {
 	for i := range r.contexts {
 		c := &r.contexts[i]
 		if !c.Template && paths[c.Path] {
-			return bad("context %q twice", c.Path)
+			return bad("context %q appears twice", c.Path)
 		}
 		paths[c.Path] = paths[c.Path] || !c.Template
 		names := make(map[string]bool, len(c.Stats))
 		for j := range c.Stats {
 			if names[c.Stats[j].Name] {
-				return bad("statistic %q twice in context %q", c.Stats[j].Name, c.Path)
+				return bad("statistic %q appears twice in context %q", c.Stats[j].Name, c.Path)
 			}
 			names[c.Stats[j].Name] = true
 		}
@@ -147,13 +147,13 @@ func (r *Reader) stat(s *Stat, off uint64) error {
 	case !layout.ValidName(name):
 		return bad("name %q", name)
 	case !ok:
-		return bad("the description of %q does not end", name)
+		return bad("the description of %q has no NUL at its end", name)
 	case valueType != layout.Counter && valueType != layout.Quantity:
-		return bad("%q has value type %d", name, valueType)
+		return bad("%q has value type %d, which does not exist", name, valueType)
 	case b.u32(layout.StatType) >= layout.DataTypes || b.u32(layout.StatDataType) >= layout.DataTypes:
-		return bad("%q has data types %d and %d", name, b.u32(layout.StatType), b.u32(layout.StatDataType))
+		return bad("%q has data types %d and %d; one of them does not exist", name, b.u32(layout.StatType), b.u32(layout.StatDataType))
 	case s.Field().Op == OpNone:
-		return bad("%q has data type %d and %d bytes", name, s.Type, s.Size)
+		return bad("%q has data type %d, which cannot have %d bytes", name, s.Type, s.Size)
 	}
 	var err error
 	if s.Help, err = r.extra("help", b.u64(layout.StatHelpOff), b.u32(layout.StatHelpLen), MaxHelp); err != nil {
@@ -169,7 +169,7 @@ func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, er
 		return "", nil
 	}
 	if n > uint32(limit) {
-		return "", fmt.Errorf("%w: %s of %d bytes, at most %d", ErrLimit, what, n, limit)
+		return "", fmt.Errorf("%w: %s of %d bytes; at most %d are allowed", ErrLimit, what, n, limit)
 	}
 	if off < layout.HeaderLen || !r.m.Has(off, uint64(n)) {
 		return "", bad("%s at offset %d", what, off)
@@ -197,14 +197,14 @@ func (r *Reader) context(c *Context, off uint64, stats []Stat) error {
 		return bad("kind %d", kind)
 	}
 	if count > uint64(len(stats)) || first > uint64(len(stats))-count {
-		return bad("statistics %d to %d of %d", first, first+count, len(stats))
+		return bad("the context names statistics %d to %d, and there are %d", first, first+count, len(stats))
 	}
 	*c = Context{Template: kind == layout.KindTemplate, From: -1, Stats: stats[first : first+count : first+count]}
 	if err := r.describe(c, b); err != nil {
 		return err
 	}
 	if layout.Shared(c.Path) && count > 0 && kind == layout.KindFixed {
-		return bad("statistics in %q, which is everybody's", c.Path)
+		return bad("context %q is shared by suppliers and cannot have statistics", c.Path)
 	}
 	if c.Template {
 		return nil
@@ -217,7 +217,7 @@ func (r *Reader) describe(c *Context, b record) error {
 	c.Path, _ = text(b[layout.CtxPath : layout.CtxPath+layout.PathLen])
 	var ok bool
 	if c.Descr, ok = text(b[layout.CtxDescr : layout.CtxDescr+layout.DescrLen]); !ok {
-		return bad("the description of %q does not end", c.Path)
+		return bad("the description of %q has no NUL at its end", c.Path)
 	}
 	if !layout.ValidPath(c.Path) {
 		return bad("path %q", c.Path)
@@ -238,12 +238,12 @@ func (r *Reader) area(c *Context, b record, off uint64) error {
 	}
 	data, n := b.u64(layout.CtxDataOff), uint64(b.u32(layout.CtxDataLen))
 	if data%8 != 0 || data < layout.HeaderLen || !r.m.Has(data, n) {
-		return bad("data of %q at offset %d, %d bytes", c.Path, data, n)
+		return bad("the data of %q cannot be %d bytes at offset %d", c.Path, n, data)
 	}
 	for i := range c.Stats {
 		s := &c.Stats[i]
 		if uint64(s.Size) > n || uint64(s.Offset) > n-uint64(s.Size) {
-			return bad("statistic %q at %d in %d bytes of data of %q", s.Name, s.Offset, n, c.Path)
+			return bad("statistic %q is at offset %d, which does not fit the %d bytes of data of %q", s.Name, s.Offset, n, c.Path)
 		}
 	}
 	c.Place = Place{data: data, record: off, use: fixedUse}

@@ -108,16 +108,16 @@ type Place struct {
 	use    uint32 // what the slot's sequence word has to be, or fixedUse
 }
 
-// fixedUse stands for the use of a record that is no slot: no slot that can be read has
-// an odd number.
+// fixedUse is the use of a record that is not a slot's. It is odd, and no slot that can be
+// read has an odd sequence word.
 const fixedUse = 1
 
-// tries bounds how often a reader looks again when a supplier was in the middle of
-// something. A supplier that was stopped or killed there would be waited for in vain.
+// tries bounds how often a reader looks again when a supplier is in the middle of a change.
+// A supplier that was stopped or killed there never finishes the change.
 const tries = 64
 
-// Guard calls f, which may call Read. The error tells of damage to the file, which has
-// ended f.
+// Guard calls f, which may call Read. If the file is damaged, f ends and Guard returns the
+// error.
 func (r *Reader) Guard(f func()) error { return r.m.Guard(f) }
 
 // Collect is Read for a single context. The error tells of damage to the file.
@@ -126,10 +126,10 @@ func (r *Reader) Collect(a *Place, fields []Field, out []uint64) (ok bool, err e
 	return ok, err
 }
 
-// Read reads the fields of a context into out, at the same indices, so that all of them
-// belong together: none of an update, or all of it. It returns false, with out
-// undefined, where the supplier is in the middle of an update or the slot has become
-// another's. A field whose Op is OpNone or OpText is passed over. Call it within Guard.
+// Read reads the fields of a context into out, at the same indices. The values belong
+// together: they have all of an update or none of it. Read returns false, with out
+// undefined, if the supplier is in the middle of an update or another context has the
+// slot. It passes over a field whose Op is OpNone or OpText. Call it within Guard.
 func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
 	return r.ReadTexts(a, fields, out, nil)
 }

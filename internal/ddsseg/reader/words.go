@@ -17,9 +17,10 @@ func (r *Reader) State() (state uint32, err error) {
 	return state, err
 }
 
-// Whole returns an error that wraps shm.ErrFault where the file is shorter than what is
-// mapped, or than its header says, and one that wraps shm.ErrHoles where it got holes. What is left of a page reads as zeros, without any
-// fault, when a file is cut off within it; only the file's size tells.
+// Whole returns an error that wraps shm.ErrFault if the file is shorter than what is
+// mapped, or than its header says, and one that wraps shm.ErrHoles if the file has holes.
+// When a file is truncated within a page, the rest of the page reads as zeros without any
+// fault. Only the file's size shows that.
 func (r *Reader) Whole() error {
 	var used uint64
 	if err := r.m.Guard(func() { used, _ = r.m.Load64(layout.HdrSize) }); err != nil {
@@ -36,7 +37,7 @@ func (r *Reader) Whole() error {
 }
 
 // Stamp returns the time stamp of the supplier's last update, in the machine's byte
-// order: the zero time where none was set, or one that cannot be.
+// order, or the zero time if none was set or it is not a valid time.
 func (r *Reader) Stamp() (t time.Time, err error) {
 	f := Field{Op: OpTime32}
 	if r.head.u32(layout.HdrTimeWord) == 8 {
@@ -58,7 +59,7 @@ type Stamp struct {
 }
 
 // StampWords returns the time stamp of the supplier's last update as it stands in memory.
-// Each update makes another one of it, which is all that tells that the supplier lives.
+// Each update changes it. Nothing else shows that the supplier still works.
 func (r *Reader) StampWords() (s Stamp, err error) {
 	off := uint64(r.head.u32(layout.HdrTimeOff))
 	s.width = int(r.head.u32(layout.HdrTimeWord))

@@ -77,7 +77,7 @@ func openOwnClaims(path string, uid int) (*os.File, error) {
 	}
 	if !ownRegular(f, uid) {
 		f.Close()
-		return nil, fmt.Errorf("%s is not a file of user %d", path, uid)
+		return nil, fmt.Errorf("%s is not a plain file of user %d, so that user's suppliers cannot claim paths; the agent removes it", path, uid)
 	}
 	// The process's umask may have hidden it from the other users. If it cannot be
 	// shown, they cannot see its claims: no harm to this one.
@@ -147,9 +147,9 @@ func (c *claims) try(paths []string) (again bool, err error) {
 	return false, nil
 }
 
-// lock locks a path in the own file. Another's lock that is no claim, such as the read
-// lock of somebody who wants to be in the way, keeps it from being locked but not from
-// being used.
+// lock locks a path in the own file. A lock of another process that is not a claim, such as
+// a read lock that is set to obstruct, prevents the lock, but the supplier may use the path
+// all the same.
 func (c *claims) lock(path string) bool {
 	return setLock(c.f, unix.F_SETLK, layout.ClaimOffset(path)) == nil || !claimed(c.f, path)
 }
@@ -157,15 +157,15 @@ func (c *claims) lock(path string) bool {
 // first reports whether a user is root or the PCP user, who come before all others.
 func (c *claims) first(uid int) bool { return uid == 0 || uid == c.pcp }
 
-// counts reports whether a user's claims are in the way: who comes first passes over those
-// who do not.
+// counts reports whether a user's claims matter to this process: root and the PCP user pass
+// over those of all other users.
 func (c *claims) counts(uid int) bool { return !c.first(c.id.uid) || c.first(uid) }
 
 // all has the claims of all users counted.
 func all(int) bool { return true }
 
-// conflict returns the first of the paths that a process of another user claims, of those
-// users whose claims count, which test tells of that user's file.
+// conflict returns the first of the paths that a process of another user claims. It looks
+// only at users for which counts is true, and test looks for the claim in a user's file.
 func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool, counts func(uid int) bool) string {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -197,10 +197,10 @@ func (c *claims) conflict(paths []string, test func(f *os.File, path string) boo
 	return ""
 }
 
-// claimsOf reports whether a path is a file of user uid, who is not the one whose claims
-// this process has open. Only then it may be opened: when a file is closed, under whatever
-// name, all locks that the process has on it are gone, and another name for the process's
-// own claims is easily made.
+// claimsOf reports whether a path is a file of user uid and not the file of claims that this
+// process has open. Only such a file may be opened: when a process closes a file, under
+// whatever name, it loses all its locks on it, and others can easily make another name for
+// the process's own file.
 func claimsOf(path string, uid int) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == uid
@@ -230,8 +230,9 @@ func inTheWay(f *os.File, path string) unix.Flock_t {
 }
 
 // taken reports whether any supplier, of this process or another, claims the path, so
-// that there may be contexts below it. Where that cannot be told one does: else somebody
-// who reads a claims file could keep its user's suppliers from what is theirs.
+// that there may be contexts below it. It also returns true if it cannot find out.
+// Otherwise any user who can read a claims file could keep its owner's suppliers from
+// adding contexts, by a read lock.
 func (c *claims) taken(path string) bool {
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()

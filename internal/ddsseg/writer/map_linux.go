@@ -78,7 +78,7 @@ func (m *writerMap) extend(size uint64) error {
 	if size > uint64(len(m.mem)) {
 		return unix.EFBIG
 	}
-	// Beyond this limit the kernel sends a signal besides, which is none of ours to cause.
+	// Beyond this limit the kernel also sends a signal, which a library must not cause.
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && size > limit.Cur {
 		return unix.EFBIG

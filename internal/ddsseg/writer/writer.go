@@ -83,10 +83,9 @@ type Program struct {
 }
 
 // Create makes, fills and publishes a segment in dir, claiming the paths first.
-// A *ClaimedError says that one of them is taken; every other error that the directory
-// or the system does not allow a segment. Nothing is left behind then. prepare, unless
-// nil, stores what is to stand there when readers see the segment for the first time;
-// its error is Create's.
+// It returns a *ClaimedError if one of them is taken, and another error if the directory
+// or the system does not allow a segment. After an error nothing is left behind. prepare,
+// unless it is nil, stores the values that readers see at first. Create returns its error.
 func Create(dir string, p Program, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
 	c, err := openClaims(dir)
 	if err != nil {
@@ -293,8 +292,8 @@ func (w *Writer) Release(paths ...string) {
 	}
 }
 
-// Taken reports whether any supplier whose segments lie in dir claims the path. An error
-// says that there is no telling.
+// Taken reports whether any supplier whose segments lie in dir claims the path. It returns
+// an error if it cannot find out.
 func Taken(dir, path string) (bool, error) {
 	c, err := openClaims(dir)
 	if err != nil {
@@ -304,8 +303,8 @@ func Taken(dir, path string) (bool, error) {
 	return c.taken(path), nil
 }
 
-// End withdraws the segment and gives up what it claims. Areas may be stored into
-// until Unmap; it goes nowhere.
+// End withdraws the segment and gives up its claims. Stores into areas are allowed until
+// Unmap, and nobody sees them.
 func (w *Writer) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
