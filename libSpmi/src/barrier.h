@@ -4,7 +4,7 @@
 
 #include "layout.h"
 
-/* Everything stored before is seen by whoever sees this. */
+/* Stores a word. A reader that sees it also sees everything that was stored before. */
 static inline void store_u32(uint32_t *at, uint32_t v)
 {
 	__atomic_store_n(at, v, __ATOMIC_RELEASE);
@@ -15,7 +15,7 @@ static inline void store_u64(seg_u64 *at, uint64_t v)
 	__atomic_store_n(at, v, __ATOMIC_RELEASE);
 }
 
-/* Nothing stored later is seen by who does not see what was stored before. */
+/* A reader that sees a later store also sees all earlier ones. */
 static inline void order_later_stores(void)
 {
 #ifndef __SANITIZE_THREAD__ /* which does not know fences */

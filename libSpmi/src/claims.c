@@ -1,7 +1,8 @@
 /*
- * Claims. A path is a byte of every user's claims file, found by hashing. Who holds a
- * write lock on that byte of his own user's file, and sees none on that of others, has
- * the path; the kernel takes it away when the process dies.
+ * Claims. Every user has a claims file, and a path stands for one byte of it, found by
+ * hashing. A process has the path while it holds a write lock on that byte of its user's
+ * file and no process holds one in another user's file. The kernel removes the lock when
+ * the process dies.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,8 +38,8 @@ static struct flock lock_of(const char *path, short type)
 }
 
 /*
- * Another process claims the path in this file. Read locks, which anybody can set who
- * can read the file, and locks of more than a byte are no claims.
+ * Whether another process claims the path in this file. Read locks are not claims, because
+ * every user who can read the file can set them, and neither are locks of more than a byte.
  */
 static bool claimed_in(int fd, const char *path)
 {
@@ -48,8 +49,8 @@ static bool claimed_in(int fd, const char *path)
 }
 
 /*
- * Another process claims the path in this file, or somebody's read lock may have kept it
- * from doing so.
+ * Whether another process claims the path in this file, or a read lock may have kept it from
+ * doing so.
  */
 static bool maybe_claimed_in(int fd, const char *path)
 {
@@ -81,14 +82,14 @@ int claims_open(struct place *p)
 		return spmi_fail_errno(what, errno);
 	if (!own_regular(fd, p->uid)) {
 		close(fd);
-		return spmi_fail(SiShmemFailed, "%s is not a file of this user", what);
+		return spmi_fail(SiShmemFailed, "%s is not a plain file of this user; the agent removes it", what);
 	}
 	fchmod(fd, 0644); /* the umask may have hidden it from others */
 	err = hold(&p->claims, fd);
 	return err ? spmi_fail_errno(what, err) : 0;
 }
 
-/* Another name for our own file. To close it would drop all our claims. */
+/* Whether this is another name for our own file: closing that would drop all our claims. */
 static bool is_ours(const struct place *p, int dir, const char *name)
 {
 	struct stat st;
@@ -105,13 +106,13 @@ static bool comes_first(const struct place *p, uid_t uid)
 	return uid == 0 || (fstat(p->dir.fd, &st) == 0 && st.st_uid == uid);
 }
 
-/* Whose claims to look at. */
+/* The users whose claims find_others looks at. */
 enum others {
 	OTHERS_ALL,
-	OTHERS_EQUAL /* those that count: who comes first passes over those who do not */
+	OTHERS_EQUAL /* those that count: root and the PCP user pass over all others */
 };
 
-/* Opens another user's claims. -1 without an error in *err: there are none. */
+/* Opens another user's claims. Returns -1, and leaves *err alone if there are none. */
 static int open_other(const struct place *p, int dir, const char *name, enum others which, int *err)
 {
 	char *end;
@@ -135,7 +136,7 @@ static int open_other(const struct place *p, int dir, const char *name, enum oth
 	return fd;
 }
 
-/* Looks for a claim of another user on one of the paths; an error number or 0. */
+/* Looks for a claim of another user on one of the paths. Returns an error number or 0. */
 static int find_others(struct place *p, const char *const *paths, size_t n, claim_test *test,
 		       enum others which, const char **taken)
 {
@@ -180,7 +181,7 @@ static void drop_all(struct place *p, const char *const *paths, size_t n)
 		claims_drop(p, paths[--n]);
 }
 
-/* Locks in the own file. Returns the path that another process has, or NULL. */
+/* Locks the paths in our own file. Returns a path that another process has, or NULL. */
 static const char *lock_own(struct place *p, const char *const *paths, size_t n)
 {
 	size_t i;
@@ -211,9 +212,9 @@ static int by_offset(const void *a, const void *b)
 }
 
 /*
- * Claims all the paths or none, and sorts them. Of two processes of one user that want
- * the same paths, in this order the first to lock one gets them all. Those of different
- * users may each see the other's lock: they try again.
+ * Claims all the paths or none. They are sorted first: if two processes of one user want
+ * the same paths, the first to lock one then gets them all. Two processes of different
+ * users may each see the other's lock, so they try again.
  */
 int claims_take(struct place *p, const char **paths, size_t n)
 {
@@ -242,8 +243,8 @@ int claims_take(struct place *p, const char **paths, size_t n)
 
 /*
  * Whether another living process claims the path, so that there may be contexts below it.
- * Where that cannot be told it does: else somebody who reads a claims file could keep its
- * user's suppliers from what is theirs.
+ * If a read lock hides that, the answer is yes. Otherwise any user who can read a claims
+ * file could keep its owner's suppliers from adding contexts.
  */
 int claims_taken(struct place *p, const char *path, bool *taken)
 {

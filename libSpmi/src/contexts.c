@@ -103,8 +103,8 @@ static void give_back(struct supplier *s, struct cx *c)
 }
 
 /*
- * The parent is DDS, or a context of this supplier, or claimed by another. While there is no
- * directory nobody can be asked who is another; that is done when there is one.
+ * The parent must be DDS, a context of this supplier, or claimed by another supplier. Without
+ * a directory there is no way to look for other suppliers; publish.c looks later.
  */
 int context_parent(struct supplier *s, const char *path, size_t len)
 {
@@ -124,7 +124,7 @@ int context_parent(struct supplier *s, const char *path, size_t len)
 	return taken ? 0 : spmi_fail(SiInvalidCx, "context %s: its parent does not exist", path);
 }
 
-/* A context below an own parent needs no claim; a vendor's context is nobody's own. */
+/* A context needs no claim if its parent is our own. A vendor's context belongs to nobody. */
 static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t asn)
 {
 	size_t plen = parent_len(c->path, len);
@@ -139,8 +139,8 @@ static int check_parent(struct supplier *s, struct cx *c, size_t len, uint32_t a
 }
 
 /*
- * Tells readers that a slot has changed, and which, so that they need not look at all. A
- * deleted context's area is not used again before.
+ * Tells readers that a slot has changed, and which one, so that they need not look at all
+ * slots. A deleted context's area is not used again before this.
  */
 static void count_change(struct supplier *s, const struct cx *c)
 {
@@ -215,7 +215,7 @@ int context_del(struct supplier *s, char *area)
 	struct cx *c = e ? e->owner : NULL;
 
 	if (!c)
-		return spmi_fail(SiNotFound, "not the data area of a context that was added");
+		return spmi_fail(SiNotFound, "not the data area of a context that SpmiDdsAddCx has added");
 	if (!c->active)
 		return spmi_fail(SiDeleted, "context %s is deleted already", c->path);
 	if (c->children)

@@ -12,7 +12,7 @@
 EXPORT char SpmiErrmsg[256];
 EXPORT int SpmiErrno;
 
-/* The thread that publishes late, or 0: what it meets is none of the program's errors. */
+/* The thread that publishes late, or 0. Its errors are not shown to the program. */
 static uintptr_t silent;
 
 void spmi_set_silent(bool on)

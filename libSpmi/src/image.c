@@ -1,5 +1,5 @@
 /*
- * The part of the segment that stays as it is:
+ * The part of the segment that does not change once it is published:
  *
  *	header | control area | contexts | statistics | ... head, data area | guard page
  *
@@ -56,7 +56,7 @@ static void write_header(const struct supplier *s, const struct request *r)
 	write_name(h->name, sizeof(h->name), r->file);
 }
 
-/* What lies behind the NUL in the program's memory is nobody else's business. */
+/* Copies nothing behind the NUL, because that may be any of the program's memory. */
 static void copy_text(char *to, const char *from, size_t size)
 {
 	memcpy(to, from, bounded_len(from, size - 1));
@@ -76,7 +76,7 @@ static void write_stat(struct seg_stat *to, const struct SpmiRawStat *from)
 	to->asn = from->asnno;
 }
 
-/* A template's path is a placeholder, but readers want it to be one. */
+/* A template's path means nothing, but readers demand a valid path. */
 static const char *template_path(const char *path)
 {
 	bool ok = check_path(path, bounded_len(path, SI_MAXLNAME)) == 0;

@@ -97,7 +97,7 @@ static int register_supplier(const struct request *r, int fixed_count, int inst_
 	int err;
 
 	if (spmi_state.registered)
-		return spmi_fail(SiDuplicate, "this program is a supplier already");
+		return spmi_fail(SiDuplicate, "this program is a supplier already; call SpmiExit first");
 	if ((err = request_check(r, fixed_count, inst_count)))
 		return err;
 	initialize(0);
@@ -178,7 +178,7 @@ EXPORT char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno
 	if (spmi_enter(&st))
 		return NULL;
 	if (!Path || !Descr)
-		spmi_fail(SiBadArgument, "no path or no description");
+		spmi_fail(SiBadArgument, "the path or the description is NULL");
 	else if (bounded_len(Descr, SI_MAXLNAME) == SI_MAXLNAME)
 		spmi_fail(SiBadArgument, "description is longer than %d bytes", SI_MAXLNAME - 1);
 	else
@@ -198,7 +198,7 @@ EXPORT int SpmiDdsDelCx(char *Area)
 	if (!spmi_state.registered)
 		err = spmi_fail(SiNotInit, "this program is no supplier");
 	else if (!Area)
-		err = spmi_fail(SiBadArgument, "no data area");
+		err = spmi_fail(SiBadArgument, "the data area is NULL");
 	else
 		err = context_del(&spmi_state.supplier, Area);
 	publish_begin();
@@ -212,8 +212,8 @@ static bool own(void)
 }
 
 /*
- * In a signal handler that has interrupted another call of the library, only the
- * readers are told; the kernel does the rest when the process ends.
+ * In a signal handler that has interrupted another call of the library, this only tells the
+ * readers and removes the file. The kernel does the rest when the process ends.
  */
 EXPORT void SpmiExit(void)
 {
@@ -250,7 +250,7 @@ void state_after_fork(void)
 }
 
 /*
- * A program that ends without SpmiExit, or unloads the library, is no supplier any more.
+ * A program that ends without SpmiExit, or unloads the library, stops being a supplier.
  * Its memory stays: a thread may still be running.
  */
 __attribute__((destructor)) static void at_end(void)

@@ -39,7 +39,7 @@ static void unlock(void)
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
 }
 
-/* Gives up after about two seconds, for which no call holds the lock. */
+/* Gives up after about two seconds. No call holds the lock for so long. */
 static bool lock(void)
 {
 	const struct timespec pause = { 0, 100000 };
@@ -104,7 +104,7 @@ static void install(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* For the thread that publishes late, which can come again and has no error to tell. */
+/* For the thread that publishes late: it can try again later and reports no error. */
 bool spmi_enter_late(struct entry_state *st)
 {
 	begin(st);
@@ -154,14 +154,14 @@ void spmi_leave(struct entry_state *st)
 	end(st);
 }
 
-/* Where it does not get the lock, its own thread has it: nobody is in the way then either. */
+/* If it does not get the lock, its own thread has it, and then no other thread is inside either. */
 bool spmi_enter_update(struct entry_state *st)
 {
 	begin(st);
 	return lock();
 }
 
-/* Reports whether it got the lock; where not, only what needs none may be done. */
+/* Reports whether it got the lock. Without it the caller may only do what needs no lock. */
 bool spmi_enter_to_exit(struct entry_state *st)
 {
 	bool got;

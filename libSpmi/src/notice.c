@@ -1,11 +1,12 @@
 /*
  * What the agent tells the supplier: SiShGoAway, SiShInterval and SiShSubscrib, in a file of
- * the agent's own. Programs look at these fields in the control area and call nobody, so the
- * file is mapped there, twice: what a program stores on a page is from then on its own alone,
- * so that one that takes SiShGoAway back still learns of the demand.
+ * the agent's own. Programs read these fields in the control area without calling the
+ * library, so the file is mapped there. The mapping is private: once a program stores to a
+ * page, it no longer sees what the agent writes there. The file is mapped twice, so that a
+ * program that stores 0 to SiShGoAway still sees the other two fields change.
  *
- * These two pages are all that the agent can take from under a program, by cutting the file
- * off. No offset, size or index is taken from it.
+ * By truncating the file the agent can make these two pages inaccessible, and no others. The
+ * library takes no offset, size or index from the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +16,14 @@
 
 #include "internal.h"
 
-/* Whether it is the agent's, whose the directory is, or root's, and nobody else can write it. */
+/* Whether a file belongs to the directory's owner, who is the agent, or to root, and nobody else can write to it. */
 static bool is_agents(int fd, const struct stat *dir, mode_t kind, struct stat *st)
 {
 	return fstat(fd, st) == 0 && (st->st_mode & S_IFMT) == kind && (st->st_mode & 022) == 0 &&
 	       (st->st_uid == dir->st_uid || st->st_uid == 0);
 }
 
-/* In the directory anybody may make a folder of that name. -1: there is no notice yet. */
+/* Any user may make a folder of that name in the directory. Returns -1 while there is no notice. */
 static int open_notice(const struct place *p)
 {
 	struct stat dir, st;

@@ -1,11 +1,10 @@
 /*
- * What cannot be done yet when a program becomes a supplier, and programs may never call the
- * library again: a thread of the library does it.
+ * Work that cannot be done yet when a program becomes a supplier. A thread of the library does
+ * it, because the program may never call the library again.
  *
- * Where there is no directory for segments the supplier has memory of its own from the first
- * call, which becomes a segment when the directory is there, at the same addresses and
- * whatever the program is doing. What the agent tells the supplier is put into the control
- * area when the agent has found the segment.
+ * Without a directory for segments the supplier works in memory of its own. When the directory
+ * appears, that memory becomes a segment at the same addresses, whatever the program is doing.
+ * The agent's notice is put into the control area when the agent has found the segment.
  */
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 
 static struct late late = LATE_INIT;
 
-/* Nobody could be asked for the parents of these contexts when they were made. */
+/* Checks the parents of contexts that were made while there was no directory to look in. */
 static int check_parents(struct supplier *s)
 {
 	uint32_t i;
@@ -80,7 +79,7 @@ static bool attempt(void)
 	return done;
 }
 
-/* Sees to it that what cannot be done yet is done. Without a thread the next call does so. */
+/* Starts the thread that does the late work. If that fails, the program's next call does the work. */
 void publish_begin(void)
 {
 	if (!all_done(&spmi_state.supplier))

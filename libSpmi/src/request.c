@@ -40,11 +40,11 @@ static int check_file(const char *name)
 int request_check(const struct request *r, int fixed_count, int inst_count)
 {
 	if (fixed_count < 0 || inst_count < 0 || (fixed_count && !r->fixed) || (inst_count && !r->inst))
-		return spmi_fail(SiBadArgument, "%d fixed and %d volatile contexts: no such tables",
+		return spmi_fail(SiBadArgument, "%d fixed and %d volatile contexts: a count is negative, or its table is NULL",
 				 fixed_count, inst_count);
 	if (!fixed_count && !inst_count)
-		return spmi_fail(SiBadArgument, "no contexts");
+		return spmi_fail(SiBadArgument, "both tables are empty; one must have a context");
 	if (fixed_count && inst_count && r->fixed == r->inst)
-		return spmi_fail(SiBadArgument, "one table for fixed and volatile contexts");
+		return spmi_fail(SiBadArgument, "the tables of fixed and volatile contexts are the same; give two");
 	return check_file(r->file);
 }

@@ -1,7 +1,7 @@
 /*
  * The file of a segment. A range of addresses is reserved once, and the file grows under
- * it: pointers into it stay good. Blocks are allocated before anything is stored there,
- * so that want of room is an error here and not a signal later.
+ * it, so that pointers into it stay valid. Blocks are allocated before anything is stored
+ * there, so that a full file system is an error here and not a signal later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@ enum { MIB = 1 << 20, DATA_REGION = 64 << 10 };
  * pointer after SpmiExit, and must hit nothing that matters. */
 static char *range;
 static uint64_t range_len;
-static uint64_t range_used; /* so far the program may have pointers into it */
-static uint64_t range_end;  /* so far its latest segment goes, or went */
-static bool range_own;      /* that has no file yet */
+static uint64_t range_used; /* the part that the program may have pointers into */
+static uint64_t range_end;  /* the length of its latest segment */
+static bool range_own;      /* the latest segment has no file yet */
 
 uint64_t page_size(void)
 {
@@ -57,7 +57,7 @@ static int map_segment(struct segment *s, int fd)
 		return spmi_fail_errno("segment: mapping", errno == EAGAIN ? ENOMEM : errno);
 	s->base = p;
 	s->limit = range_len = len;
-	if (!range) /* else it is the same, and somebody may be looking at it */
+	if (!range) /* otherwise it is the same, and a signal handler may be reading it */
 		range = p;
 	return 0;
 }
@@ -138,7 +138,7 @@ static int make_whole_file(struct segment *s, struct place *p)
 	return err ? spmi_fail_errno("segment", err) : 0;
 }
 
-/* Gives the segment a file, at the addresses where it is, while the program uses it. */
+/* Gives the segment a file at the same addresses, while the program uses it. */
 int segment_to_file(struct segment *s, struct place *p)
 {
 	int err = make_whole_file(s, p);
@@ -160,8 +160,8 @@ int segment_to_file(struct segment *s, struct place *p)
 }
 
 /*
- * Makes the file end at end, with room for all of it: readers refuse a file with holes, in
- * which a load may cost them memory.
+ * Makes the file end at end, with room for all of it. Readers refuse a file with holes,
+ * because a load from a hole may cost memory.
  */
 int segment_extend(struct segment *s, struct place *p, uint64_t end)
 {
@@ -170,7 +170,9 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 	if (!s->own && !holds(&p->file))
 		return spmi_fail(SiShmemFailed, "the program has closed the segment's file");
 	if (end > s->limit || file_beyond_limit(end))
-		return spmi_fail(SiCallocFailed, "segment: larger than allowed");
+		return spmi_fail(SiCallocFailed, "segment: %llu bytes are more than its address space of %llu bytes "
+						 "or the limit on file size (ulimit -f) allows",
+				 (unsigned long long)end, (unsigned long long)s->limit);
 	if (!s->own)
 		err = file_room(p->file.fd, s->end, end - s->end);
 	if (err)
@@ -283,7 +285,7 @@ static uint32_t block_of(uint32_t n)
 	return 31 - (uint32_t)__builtin_clz(n / SEG_BLOCK_FIRST + 1);
 }
 
-/* Slot n, which has been asked for before. */
+/* Slot n, which segment_slot has returned before. */
 struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n)
 {
 	uint32_t block = block_of(n), first = SEG_BLOCK_FIRST * ((1u << block) - 1);
@@ -291,7 +293,7 @@ struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n)
 	return (struct seg_slot *)(s->base + s->header->slot_block[block]) + (n - first);
 }
 
-/* Finds slot n, where all before n have been asked for. */
+/* Finds slot n. The caller has asked for all slots before n. */
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot)
 {
 	uint32_t block = block_of(n);

@@ -7,7 +7,7 @@
 struct state {
 	pid_t pid;        /* that called SpmiInit; others are its children */
 	bool initialized; /* SpmiInit has succeeded */
-	uint32_t timeout; /* that it was given, as in the segment's header; 0 for none */
+	uint32_t timeout; /* the argument of SpmiInit, as in the segment's header; 0 for none */
 	bool registered;  /* SpmiDdsInit has */
 	struct supplier supplier;
 };

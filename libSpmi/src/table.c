@@ -1,6 +1,6 @@
 /*
- * Linear hashing: the table grows by one bucket with an entry, so that no insertion
- * pays for all that are there.
+ * Linear hashing: the table grows by one bucket with each entry, so that no insertion takes
+ * longer because the table is large.
  */
 #include <string.h>
 
@@ -78,7 +78,7 @@ struct entry *table_find(const struct table *t, const struct key *k)
 	return NULL;
 }
 
-/* Without memory for another bucket the chains grow longer: no error. */
+/* If there is no memory for another bucket, the chains grow longer. That is not an error. */
 static void grow(struct table *t)
 {
 	uint32_t new = t->buckets, low = power_below(new);

@@ -117,8 +117,8 @@ static int take_record(struct supplier *s, const cx_create *c)
 }
 
 /*
- * A vendor's context, and DDS itself, may be there already: another attempt to add it
- * is ignored. DDS is the SPMI's own and takes no record.
+ * A vendor's context, and DDS itself, may exist already; adding it again does nothing. DDS
+ * belongs to the SPMI and takes no record.
  */
 static bool ignored(const struct supplier *s, const char *path, size_t len)
 {
@@ -204,7 +204,7 @@ static int check_parent(struct supplier *s, const struct cx *c)
 	return err ? err : context_parent(s, c->path, len);
 }
 
-/* Of the fixed contexts and, where the program has added some already, of volatile ones. */
+/* Checks the fixed contexts against each other and looks for their parents. */
 int tables_parents(struct supplier *s)
 {
 	uint32_t i;

@@ -1,17 +1,17 @@
 /*
- * Updates of several values that readers see as one: ours, the guide has none.
+ * Updates of several values that readers see as one. The SPMI's guide has no such calls.
  *
- * A word per context is odd while its values change. Readers look at it before and after
- * they read. Where it lies stands before each data area, so that these functions need
- * neither the lock nor any of the library's tables; nor do they touch SpmiErrno. Whoever
- * can write to the file can write there: the place is checked, whatever it says.
+ * Each context has a word that is odd while its values change. Readers look at it before and
+ * after they read. A head before each data area says where the words lie. So these functions
+ * need neither the lock nor the library's tables, and they do not touch SpmiErrno. The
+ * program can overwrite the head, so the functions check it.
  */
 #include "barrier.h"
 #include "internal.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Says before a data area where the words of its contexts lie, one a record. */
+/* Writes the head of a data area: where the words of its contexts lie, one for each record. */
 void update_head(char *base, uint64_t data_off, uint64_t word_off, uint32_t words)
 {
 	struct area_head *h = (struct area_head *)(base + data_off) - 1;
@@ -20,7 +20,7 @@ void update_head(char *base, uint64_t data_off, uint64_t word_off, uint32_t word
 	h->words = words;
 }
 
-/* The words of a data area, which are this far apart; NULL if it is none. */
+/* The words of a data area, APART from each other; NULL if this is not a data area. */
 enum { APART = sizeof(struct seg_context) / sizeof(uint32_t) };
 
 static uint32_t *words_of(char *area, uint32_t *words)
@@ -42,7 +42,7 @@ static uint32_t *words_of(char *area, uint32_t *words)
 	return (uint32_t *)(base + word);
 }
 
-/* Until the first update readers do without the words. */
+/* Readers do not look at the words before the first update. */
 static void say_used(void)
 {
 	uint64_t end;
@@ -69,7 +69,7 @@ static int update_begin(char *Area)
 	return SiSuccess;
 }
 
-/* The first word comes last: who finds it even may begin. */
+/* Changes the first word last, because another update may begin once it is even. */
 static int update_end(char *Area)
 {
 	uint32_t words, i;
@@ -85,8 +85,8 @@ static int update_end(char *Area)
 }
 
 /*
- * While the segment has no file yet, it is not given one in the middle of this: where the
- * kernel cannot hold the threads, see under.c of libbase, that could lose the end of an update.
+ * Keeps a segment without a file from getting one during this call. If the kernel cannot stop
+ * the threads (see under.c of libbase), that could lose the end of an update.
  */
 static int alone(int (*update)(char *), char *area)
 {
