@@ -15,8 +15,12 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestMain is also the supplier; see supplier.
+// TestMain is also the supplier and who attacks suppliers; see supply and scribble.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(scribbleEnv); dir != "" {
+		scribble(dir)
+		os.Exit(0)
+	}
 	if dir := os.Getenv("DDS_TEST_SUPPLIER"); dir != "" {
 		supply(dir)
 		os.Exit(0)
@@ -102,6 +106,10 @@ func supply(dir string) {
 			b.Problems.Add(7)
 		case "delete":
 			err = g.supplier.Remove(there[arg])
+		case "look":
+			g.supplier.GoAway()
+			g.supplier.Interval()
+			g.supplier.Subscribed()
 		case "end":
 			err = g.supplier.Close()
 		}
@@ -127,32 +135,39 @@ func startSupplier(t *testing.T, p *pcptest.PCP, uid int) *supplier {
 // startSupplierIn starts one whose segment is in another folder.
 func startSupplierIn(t *testing.T, p *pcptest.PCP, uid int, dir string) *supplier {
 	t.Helper()
-	s := &supplier{t: t}
 	exe := p.Path("supplier")
 	if err := os.Link(os.Args[0], exe); err != nil && !os.IsExist(err) { // a path that every user may use
 		t.Fatal(err)
 	}
-	s.cmd = exec.Command(exe)
-	s.cmd.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+dir)
+	c := exec.Command(exe)
+	c.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+dir)
+	s := startAs(t, c, uid, uid)
+	s.done()
+	return s
+}
+
+// startAs starts a program that takes orders, as another user unless uid is 0.
+func startAs(t *testing.T, c *exec.Cmd, uid, gid int) *supplier {
+	t.Helper()
+	s := &supplier{t: t, cmd: c}
 	if uid != 0 {
-		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.cmd.Stdin, s.in, s.cmd.Stderr = r, w, os.Stderr
-	out, err := s.cmd.StdoutPipe()
+	c.Stdin, s.in, c.Stderr = r, w, os.Stderr
+	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.out = bufio.NewScanner(out)
-	if err := s.cmd.Start(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 	t.Cleanup(s.kill)
-	s.done()
 	return s
 }
 
