@@ -129,16 +129,22 @@ func TestBudget(t *testing.T) {
 }
 
 // TestOlderFirst: of several that have a path, and are taken in little by little, the one
-// whose file is older has it, whichever is taken in first.
+// whose file is older has it and what is below it, whichever is taken in first.
 func TestOlderFirst(t *testing.T) {
 	l := newLab(t)
-	older, younger := one(t, "older"), one(t, "younger")
-	older.Put64(older.Data[1], 1)
-	younger.Put64(younger.Data[1], 2)
+	nested := func(name string, value uint64) *readertest.Segment {
+		s := readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/c", Stats: []readertest.Stat{stat("n", 0)}},
+			readertest.Context{Path: "DDS/v/c/d", Stats: []readertest.Stat{stat("m", 0)}})
+		s.Put64(s.Data[1], value)
+		s.Put64(s.Data[2], value)
+		return s
+	}
+	older, younger := nested("older", 1), nested("younger", 2)
 	later(t, older.Publish(l.dir, 65534))
 	younger.Publish(l.dir, 1)
 	for range 10 { // users take turns, another one is first each time
 		l.is("dds.v.c.n", "=1")
+		l.is("dds.v.c.d.m", "=1")
 		l.end()
 		l.start()
 	}

@@ -58,17 +58,23 @@ func precedes(s, other *source) bool {
 	return s.sup.Fresh() && s.sup.Older(other.sup)
 }
 
-// own notes that a supplier has a fixed context. Of several the first one is the owner, and
-// root and the PCP user come before others.
-func (t *tree) own(s *source, path string) {
+// own notes that a supplier has a fixed context. Of several the owner is the one whose file is
+// oldest, and root and the PCP user come before others. It reports whether the context was
+// another user's until now.
+func (t *tree) own(s *source, path string) (took bool) {
 	list := t.owners[path]
-	i := len(list)
-	if s.user.First {
-		if i = slices.IndexFunc(list, func(o *source) bool { return !o.user.First }); i < 0 {
-			i = len(list)
+	i := slices.IndexFunc(list, func(o *source) bool {
+		if s.user.First != o.user.First {
+			return s.user.First
 		}
+		return s.sup.Older(o.sup)
+	})
+	if i < 0 {
+		i = len(list)
 	}
+	took = i == 0 && len(list) > 0 && list[0].user != s.user
 	t.owners[path] = slices.Insert(list, i, s)
+	return took
 }
 
 // disown takes that back.
@@ -82,8 +88,10 @@ func (t *tree) disown(s *source, path string) {
 	}
 }
 
-// note tells of the fixed contexts that the supplier may have.
+// note tells of the fixed contexts that the supplier may have, and takes from others what is
+// below them and not theirs any more.
 func (s *source) note() {
+	took := false
 	list := s.sup.Contexts()
 	for i := range list {
 		c := &list[i]
@@ -98,10 +106,13 @@ func (s *source) note() {
 		if err := s.tree.contexts.add(s, c); err != nil {
 			s.fault(c.Path, err)
 		}
-		s.tree.own(s, c.Path)
+		took = s.tree.own(s, c.Path) || s.user.First || took
 		if s.tree.names.Fixed(c.Path, len(c.Stats) > 0, 1) {
 			s.tree.reshape(c.Path)
 		}
+	}
+	if took {
+		s.tree.precede(s)
 	}
 }
 
@@ -126,12 +137,8 @@ func (s *source) unnote(gone func(path string) bool) {
 	}
 }
 
-// precede takes from others what is below the contexts of root and the PCP user, who come
-// before them.
+// precede takes from others what is below the contexts of one who comes before them.
 func (t *tree) precede(s *source) {
-	if !s.user.First {
-		return
-	}
 	below := func(path string) bool {
 		for p := layout.Parent(path); !layout.Shared(p); p = layout.Parent(p) {
 			if slices.Contains(t.owners[p], s) {

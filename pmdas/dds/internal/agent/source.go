@@ -42,7 +42,6 @@ func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	t.complain(s.user.UID, "supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
 	t.sources = append(t.sources, s)
 	s.note()
-	t.precede(s)
 	return s
 }
 
@@ -137,7 +136,6 @@ func (s *source) Back() {
 	s.row.state, s.row.reason = supply.Ready, ""
 	s.tree.sources = append(s.tree.sources, s)
 	s.note()
-	s.tree.precede(s)
 	s.tree.complain(s.user.UID, "supplier %s: is back", s.row.title)
 }
 
