@@ -1,6 +1,6 @@
-// Package account keeps what each user's suppliers use of what the limits of the
-// configuration grant. Reading suppliers and naming what they have both charge the same
-// account. Everything here belongs to the agent's serving goroutine.
+// Package account counts what each user's suppliers use, and compares it with the limits of
+// the configuration. Packages supply and naming charge the same account. Everything here
+// belongs to the agent's serving goroutine.
 package account
 
 import (
@@ -64,8 +64,8 @@ func (a *Users) Settle(u *User) {
 	}
 }
 
-// NewName takes a new name from what the user may still have kept for ever, and returns
-// an error where nothing is left.
+// NewName counts a new name that the agent keeps for ever for the user. It returns an error
+// if the user has reached the limit.
 func (a *Users) NewName(u *User) error {
 	if err := a.NameLeft(u); err != nil {
 		return err
@@ -74,39 +74,41 @@ func (a *Users) NewName(u *User) error {
 	return nil
 }
 
-// NameLeft returns an error where the user may have no new name kept for ever.
+// NameLeft returns an error if the user has reached the limit of new names.
 func (a *Users) NameLeft(u *User) error {
 	n := a.Conf.Names
 	if u.names.Fill(a.Now(), float64(n), float64(n)/86400) < 1 {
-		return Over("new names in a day", n)
+		return Over("new names in a day", "maxnames", n)
 	}
 	return nil
 }
 
-// NewMetric is NewName for a metric, of whose numbers there are far fewer.
+// NewMetric is NewName for a metric. It has a lower limit, because there are fewer numbers
+// for metrics.
 func (a *Users) NewMetric(u *User) error {
 	if err := a.NameLeft(u); err != nil {
 		return err
 	}
 	n := a.Conf.NewMetrics
 	if u.numbers.Fill(a.Now(), float64(n), float64(n)/86400) < 1 {
-		return Over("new metrics in a day", n)
+		return Over("new metrics in a day", "maxnewmetrics", n)
 	}
 	u.names.Left--
 	u.numbers.Left--
 	return nil
 }
 
-// Over returns the error for what goes beyond a limit of one user.
-func Over(what string, n int) error {
-	return fmt.Errorf("%w: more than %d %s of one user", reader.ErrLimit, n, what)
+// Over returns the error for a user who has more than n of something, which is the limit of
+// that keyword in dds.conf.
+func Over(what, keyword string, n int) error {
+	return fmt.Errorf("%w: more than %d %s of one user; the limit is %s in dds.conf", reader.ErrLimit, n, what, keyword)
 }
 
-// Hold charges an account with n bytes of the agent's memory, or returns an error where it
-// has no room for them.
+// Hold charges an account with n bytes of the agent's memory. It returns an error if that
+// goes beyond the limit.
 func (a *Users) Hold(u *User, n int64) error {
 	if u.Memory+n > a.Conf.Memory {
-		return fmt.Errorf("%w: more than %d bytes of the agent's memory for one user, see maxmemory in dds.conf", reader.ErrLimit, a.Conf.Memory)
+		return fmt.Errorf("%w: more than %d bytes of the agent's memory for one user; the limit is maxmemory in dds.conf", reader.ErrLimit, a.Conf.Memory)
 	}
 	u.Memory += n
 	return nil

@@ -91,8 +91,9 @@ func (o *contexts) vary(path string, add int) {
 	}
 }
 
-// node finds a context or makes it, with those above it. One that is new for ever is on a
-// user's account. Where there is no number for one it is not shown, which the error says.
+// node finds a context or makes it, with those above it. A context that was never seen before
+// is charged to a user's account. It returns an error if a context gets no number; that one is
+// not shown.
 func (o *contexts) node(path string, u *account.User, pays bool) (*node, error) {
 	n := o.nodes[path]
 	if n != nil {
@@ -143,7 +144,7 @@ func (o *contexts) drop(s *source, c *reader.Context) {
 	o.tidy(n)
 }
 
-// tidy forgets a context that nobody has, and that has none below it.
+// tidy forgets a context that no supplier has and that has no contexts below it.
 func (o *contexts) tidy(n *node) {
 	for n.first.src == nil && n.children == 0 {
 		if n.inst != "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// demand knows who asks for what, and how often. A client that asks for the same metrics
-// again is a subscription, from the second time on; one that has missed several turns is
-// none any more.
+// demand knows which clients ask for which metrics, and how often. A client that asks for the
+// same metrics again is a subscription from the second time on. After several missed turns it
+// stops being one.
 type demand struct {
 	conf    *conf.Config
 	seed    maphash.Seed
@@ -129,7 +129,7 @@ func (d *demand) forget(s *supply.Supplier) {
 	}
 }
 
-// over reports whether nobody is to be expected to ask again.
+// over reports whether the client is not expected to ask again.
 func (sub *subscription) over(now time.Time) bool {
 	silence := now.Sub(sub.last)
 	if sub.interval == 0 {

@@ -25,7 +25,7 @@ func (t *tree) domain(g *group, u *account.User) error {
 	}
 	if limit := t.users.Conf.Domains; u.Domains >= limit {
 		t.tidy(g)
-		return account.Over("contexts with volatile ones below", limit)
+		return account.Over("contexts with volatile ones below", "maxdomains", limit)
 	}
 	serial, err := t.names.Serial(g.path)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 // maxColumns bounds how many statistics a group may have.
 const maxColumns = math.MaxUint16
 
-// column finds the metric of a group for a statistic, or makes it. Who is there keeps what
-// it has: where a supplier that is there shows something else under a label, the next label
-// is taken, which second says. Who is not there any more keeps nothing: its metric becomes
-// that of the statistic, under a new number if the form is another.
+// column finds the metric of a group for a statistic, or makes it. If a running supplier
+// shows another statistic under the label, column takes the next label and second is true.
+// A supplier that is gone keeps nothing: its metric becomes that of the statistic, with a
+// new number if the form differs.
 func (t *tree) column(g *group, l *live, s *reader.Stat) (col *column, second bool, err error) {
 	typ := typeOf(s)
 	m := t.declare(l, g, s, typ)
@@ -78,8 +78,8 @@ func (col *column) shows(l *live, s *reader.Stat, of shape) bool {
 	return d == *s
 }
 
-// shape is what of a metric clients take to be for ever: one of another shape is another
-// metric.
+// shape has the properties of a metric that clients expect never to change. A metric of
+// another shape is another metric.
 type shape struct {
 	typ   pcp.Type
 	sem   pcp.Sem
@@ -102,7 +102,7 @@ func (g *group) column(label string) (*column, error) {
 	i, ok := g.byLabel[label]
 	if !ok {
 		if len(g.columns) >= maxColumns {
-			return nil, fmt.Errorf("%w: more than %d statistics", reader.ErrLimit, maxColumns)
+			return nil, fmt.Errorf("%w: the contexts below one path have more than %d different statistics", reader.ErrLimit, maxColumns)
 		}
 		i = len(g.columns)
 		g.columns = append(g.columns, &column{group: g, index: i, label: label})
@@ -133,7 +133,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ p
 		t.groups[col.group.key] = col.group
 	}
 	if u.Metrics >= t.conf.Metrics && !t.dropOldest(u) {
-		return account.Over("metrics", t.conf.Metrics)
+		return account.Over("metrics", "maxmetrics", t.conf.Metrics)
 	}
 	var err error
 	if m.Name, err = t.name(col, u); err != nil {
@@ -149,8 +149,8 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ p
 	return nil
 }
 
-// enter has a metric exported under its name, on a user's account. Metrics of suppliers
-// that are gone make room for the name.
+// enter exports a metric under its name and charges it to a user's account. It removes metrics
+// of suppliers that are gone if they are in the way of the name.
 func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, typ pcp.Type) error {
 	var err error
 	if m.Cluster, m.Item, err = t.names.Item(key); err != nil {
@@ -202,8 +202,8 @@ func (t *tree) node(name string, n int) {
 	}
 }
 
-// evict takes metrics away whose supplier is gone, and that have a name, or a part of it, or
-// one below it.
+// evict removes the metrics of suppliers that are gone and whose name is the given one, a
+// part of it, or one below it.
 func (t *tree) evict(name string) {
 	for i := range name {
 		if name[i] == '.' {
@@ -294,9 +294,9 @@ func typeOf(s *reader.Stat) pcp.Type {
 	return pcp.TypeU64
 }
 
-// form finds, or makes, the metrics for a context's statistics. Those that cannot be
-// exported are left out, which is the supplier's fault; if that leaves none, the last
-// reason is the error.
+// form finds or makes the metrics for a context's statistics. It leaves out statistics that
+// cannot be exported and notes them with the supplier. If none is left, it returns the last
+// reason as the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
 	f := &form{src: l.src}
 	f.pad(len(g.columns))

@@ -22,9 +22,9 @@ func waits(err error) bool {
 	return errors.Is(err, errTaken) || errors.Is(err, errBelow) || err == naming.ErrNumber
 }
 
-// may returns nil where a user may supply a context. A path that the configuration reserves,
-// and what is below it, is for the users it names. Below a fixed context of another user
-// nobody may add anything. Root and the PCP user may always.
+// may returns nil if a user may supply a context. If the configuration reserves a path, only
+// the users that it names may supply that path and paths below it. Nobody may add contexts
+// below a fixed context of another user. Root and the PCP user may always.
 func (t *tree) may(u *account.User, path string) error {
 	if u.First {
 		return nil
@@ -48,9 +48,9 @@ func (t *tree) may(u *account.User, path string) error {
 	return nil
 }
 
-// precedes reports whether what one supplier has is shown in place of what another one has.
-// That is so for root's and the PCP user's. Otherwise the first in time has a path; of
-// those that are taken in little by little, the one whose file is older.
+// precedes reports whether the agent shows the contexts of one supplier in place of those of
+// another one. Suppliers of root and the PCP user precede all others. Otherwise the first in
+// time has a path; among suppliers that are still being taken in, the one with the older file.
 func precedes(s, other *source) bool {
 	if s.user.First != other.user.First {
 		return s.user.First
@@ -171,8 +171,7 @@ func (t *tree) displace(l *live, why error) {
 	l.src.fault(l.c.Path, why)
 }
 
-// recheck gives those another chance who could not have contexts below another user's, which
-// may have gone.
+// recheck tries again to export contexts below those of another user, who may have gone.
 func (t *tree) recheck() {
 	if !t.left {
 		return

@@ -32,7 +32,7 @@ func (t *tree) revive() {
 		}
 		u := t.users.Of(m.UID)
 		if err := t.reviveOne(m, u); err != nil {
-			t.complain(m.UID, "metric %s of before: %v", m.Key, err)
+			t.complain(m.UID, "metric %s, which was kept for its name, is dropped: %v", m.Key, err)
 			t.keeper.Forget(m.Key, m.Away != 0)
 		}
 		t.users.Settle(u)
@@ -53,9 +53,9 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	case !t.names.Known(m.Key):
 		return naming.ErrNumber // they were lost, and it may get another
 	case u.Metrics >= t.conf.Metrics:
-		return account.Over("metrics", t.conf.Metrics)
+		return account.Over("metrics", "maxmetrics", t.conf.Metrics)
 	case !layout.ValidPath(path) || !layout.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
-		return errors.New("makes no sense")
+		return errors.New("its kept record has a path, name, unit or label that is not valid")
 	}
 	g := t.group(path, m.Volatile)
 	defer t.tidy(g)
@@ -92,12 +92,12 @@ func (col *column) kept() *kept.Metric {
 		Labels: m.Labels, UID: col.user.UID}
 }
 
-// noteAfter is how long a metric must have been without supplier for that to be kept, so that
-// suppliers which come and go all the time cost nothing. For a metric that is not noted the
-// time begins again when the agent does.
+// noteAfter is how long a metric must have been without a supplier before the agent writes
+// that down, so that suppliers which come and go all the time cost nothing. For a metric that
+// is not noted the time begins again when the agent starts.
 const noteAfter = time.Minute
 
-// note keeps which metrics have been without supplier for long, and which no longer are.
+// note writes down which metrics have been without a supplier for long, and which have one again.
 func (t *tree) note(long time.Duration) {
 	now := t.now()
 	for _, col := range t.used {

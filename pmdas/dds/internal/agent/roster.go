@@ -69,7 +69,7 @@ func (o *roster) enter(s *source) *row {
 		if there {
 			r.errors = old.errors
 		} else if o.users.NewName(s.user) != nil {
-			return r // which nobody gets to see
+			return r // it is never shown
 		} else {
 			s.user.Rows++
 		}

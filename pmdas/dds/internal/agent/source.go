@@ -31,9 +31,9 @@ type source struct {
 	asked   int    // of which so many were this supplier's
 }
 
-// Opened gives a supplier a row among the others, and notes its fixed contexts: by the
-// time that the first of several is taken in that came together, those of all are known,
-// so that it does not matter whose volatile contexts are below fixed ones of others.
+// Opened gives a supplier a row among the others, and notes its fixed contexts. If several
+// suppliers come together, the fixed contexts of all are known before the first is taken in.
+// So it does not matter which of them has volatile contexts below fixed ones of another.
 func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	s := &source{tree: t, sup: sup, reader: sup.Reader(), name: nameOr(sup.Info().Name, "unnamed"), user: sup.User,
 		slots: make(map[uint32]*live), noted: make(map[int]bool), forms: make(map[formKey]*form)}
@@ -61,7 +61,7 @@ func (s *source) Load(n int) bool {
 	return s.next == len(list)
 }
 
-// Unload gives up about n more of the contexts. The paths of all are free at once.
+// Unload gives up about n more of the contexts. All their paths are free at once.
 func (s *source) Unload(n int) bool {
 	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.unnote(func(string) bool { return true })
@@ -111,8 +111,8 @@ func (s *source) Came(slot uint32, c *reader.Context, err error) {
 	s.tree.add(l)
 }
 
-// memory returns how many bytes the agent holds for a volatile context, about. Its number,
-// which is kept for ever, is among them.
+// memory returns about how many bytes the agent holds for a volatile context, including its
+// number, which is kept for ever.
 func (l *live) memory() int64 {
 	const each, value = 1000, 16
 	n := each + value*len(l.c.Stats) + len(l.c.Help) + len(l.c.Labels)
@@ -150,7 +150,7 @@ func (s *source) Left(state supply.State, why error) {
 
 // second notes that a statistic is shown, but under its second name.
 func (s *source) second(what, name string) {
-	s.row.reason = what + " is " + name + ", as another supplier that is there has the name with another statistic"
+	s.row.reason = what + " is " + name + ", because another supplier that is running has a different statistic of that name"
 	s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.reason)
 }
 

@@ -4,8 +4,8 @@ import "github.com/pcp-rtime/rtime/pcp"
 
 // maxTold bounds the texts in one answer, in bytes: values of characters, or labels of
 // instances. pmcd copies an answer for its client before it answers anybody else, and takes
-// about a fifth of a second for a megabyte of labels. What is beyond has no value and no
-// labels in that answer.
+// about a fifth of a second for a megabyte of labels. Instances beyond the limit have no such
+// value and no labels in that answer.
 const maxTold = 4 << 20
 
 // told counts the bytes of texts in the answer to one request.

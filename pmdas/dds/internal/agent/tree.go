@@ -48,9 +48,9 @@ func (t *tree) tryAdd(l *live) error {
 	}
 	switch n := len(c.Stats); {
 	case s.user.Contexts >= limits.Contexts:
-		return account.Over("contexts", limits.Contexts)
+		return account.Over("contexts", "maxcontexts", limits.Contexts)
 	case s.user.Values+n > limits.Statistics:
-		return account.Over("statistics", limits.Statistics)
+		return account.Over("values", "maxstatistics", limits.Statistics)
 	}
 	var err error
 	if c.From >= 0 {
@@ -152,8 +152,8 @@ func (t *tree) use(f *form, g *group, n int) {
 	}
 }
 
-// hold counts the suppliers that have what a form's metrics show: those have the metrics'
-// names for as long as they are there, also while they have no context of the kind.
+// hold counts the suppliers that declare the statistics of a form. Such a supplier keeps the
+// metrics' names until it goes, also while it has no context of the kind.
 func (t *tree) hold(f *form, g *group, n int) {
 	g.held += n
 	for i, s := range f.stats {
@@ -200,7 +200,7 @@ func (t *tree) drop(l *live) {
 	}
 }
 
-// retry gives those a turn that waited for a path. Their fault is mended then.
+// retry exports the contexts that waited for a path that is free now.
 func (t *tree) retry() {
 	freed := t.freed
 	t.freed = nil

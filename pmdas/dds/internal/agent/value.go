@@ -148,8 +148,8 @@ func (g *group) readOf(s *source, t *tree, list []place, i int) int {
 	return i
 }
 
-// together is how many contexts are read before a look at whether the supplier was quiet
-// meanwhile, and so how many are read again where it was not.
+// together is how many contexts are read before the agent checks whether the supplier was
+// quiet meanwhile. If it was not, they are read again.
 const together = 256
 
 // readPart reads contexts up to the first of another supplier. It returns how many there

@@ -72,7 +72,7 @@ func Load(path string, current Config) (Config, error) {
 	return c, nil
 }
 
-// Reserve is a path of which only some users may supply anything, or below it.
+// Reserve is a path that only some users may supply, with everything below it.
 type Reserve struct {
 	Path string
 	UIDs []uint32
@@ -83,12 +83,12 @@ func (c *Config) reserve(word string) error {
 	if strings.HasPrefix(word, "DDS/") {
 		c.Reserve = append(c.Reserve, Reserve{Path: word})
 		if !layout.ValidPath(word) {
-			return fmt.Errorf("%q is no path of a context", word)
+			return fmt.Errorf("%q is not a valid path of a context", word)
 		}
 		return nil
 	}
 	if len(c.Reserve) == 0 {
-		return fmt.Errorf("%q is no path below DDS; write reserve, PATH and USER", word)
+		return fmt.Errorf("%q is not a path below DDS; write reserve, PATH and USER", word)
 	}
 	u, err := user.Lookup(word)
 	if err != nil {

@@ -28,10 +28,10 @@ func (n *Names) Home(path string, grouped func(parent string) bool) (parent, ins
 	}
 }
 
-// title returns the name of an instance, and whether it is its path's for ever. Otherwise
-// nobody has it, and it is to be registered. Of several paths that come out alike the first
-// one has the plain name, the others a suffix: one that is as it came out needs no more than
-// its number for that, another one is registered among the names.
+// title returns the name of an instance, and whether it belongs to its path for ever. If it
+// does not, no path has it yet, and the caller registers it. If several paths give the same
+// name, the first has the plain name and the others a suffix. A name that did not need to be
+// rewritten is taken by its number alone; another one is registered among the names.
 func (n *Names) title(parent, path string) (name string, mine bool) {
 	name = Instance(path)
 	plain := parent + "/* " + name
@@ -74,8 +74,8 @@ func (n *Names) Instance(parent, path string) (string, error) {
 	return name, nil
 }
 
-// owns reports whether what was called original is, or becomes, the one that has the
-// plain name; the same one for ever.
+// owns reports whether the path called original has the plain name, or gets it now. It then
+// has the name for ever.
 func (n *Names) owns(plain, original string) (bool, error) {
 	if _, ok := n.names.Lookup(plain + " " + original); ok {
 		return true, nil

@@ -1,14 +1,3 @@
-// Package names turns the names of contexts and statistics, which may hold nearly
-// anything, into names that PCP allows. The rule is the same on every start:
-//
-//   - a percent sign becomes "pct", set off by an underscore from what stands beside it;
-//   - each other character that is no ASCII letter, digit or underscore becomes an
-//     underscore;
-//   - a name that does not begin with a letter then gets an "x" before it.
-//
-// Two names that come out alike are told apart by Suffix. Instances may hold more:
-// there only blanks, which end a name for PCP's tools, and what cannot be printed
-// become underscores.
 package naming
 
 import (
@@ -18,6 +7,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 )
+
+// The names of contexts and statistics may hold nearly anything. The functions here turn them
+// into names that PCP allows. The rule is the same on every start:
+//
+//   - a percent sign becomes "pct", set off by an underscore from what stands beside it;
+//   - each other character that is no ASCII letter, digit or underscore becomes an
+//     underscore;
+//   - a name that does not begin with a letter then gets an "x" before it.
+//
+// Two names that come out alike are told apart by Suffix. Instances may hold more:
+// there only blanks, which end a name for PCP's tools, and what cannot be printed
+// become underscores.
 
 // Part returns a part of a metric's name.
 func Part(name string) string {

@@ -22,8 +22,9 @@ const (
 	FirstSerial  = 16
 )
 
-// ErrNumber tells that no number could be given.
-var ErrNumber = errors.New("no number at present")
+// ErrNumber says that a metric or context got no number: the file of numbers cannot be written
+// now, or all numbers are used up.
+var ErrNumber = errors.New("no number for it: the agent's file of numbers cannot be written now, or all numbers are used up")
 
 // Options are what Names are made with.
 type Options struct {

@@ -51,7 +51,7 @@ func owner(file string) (uint32, bool) {
 // openSupplier opens a segment, within what the user has left.
 func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
 	if u.Suppliers >= p.Conf.Suppliers {
-		return nil, account.Over("suppliers", p.Conf.Suppliers)
+		return nil, account.Over("suppliers", "maxsuppliers", p.Conf.Suppliers)
 	}
 	r, err := reader.Open(p.dir.Path(file), reader.Limits{
 		Size: p.Conf.Bytes - u.Bytes, Contexts: p.Conf.Contexts, Stats: p.Conf.Statistics,
@@ -61,7 +61,7 @@ func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
 	}
 	if r.Info().UID != u.UID {
 		r.Close()
-		return nil, fmt.Errorf("%w: user %d, and its name says %d", reader.ErrOwner, r.Info().UID, u.UID)
+		return nil, fmt.Errorf("%w: the file's name says user %d, and it belongs to user %d", reader.ErrOwner, u.UID, r.Info().UID)
 	}
 	if alive, err := r.Alive(); err != nil || !alive {
 		r.Close()

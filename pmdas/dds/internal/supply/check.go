@@ -53,9 +53,9 @@ func (p *Supply) check(s *Supplier, now time.Time) bool {
 	return true
 }
 
-// checkStamp looks at the time stamp. A stamp counts as new whenever it is another than
-// before, whatever its value and the order of its bytes: a clock that is set, or a machine
-// that slept, makes no supplier old. Only one that is seen for the first time is compared
+// checkStamp looks at the time stamp. A stamp counts as new whenever it differs from the one
+// before, whatever its value and the order of its bytes. So a clock that is set, or a machine
+// that slept, makes no supplier stale. Only the first stamp that the agent sees is compared
 // with the clock.
 func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 	stamp, err := s.r.StampWords()
@@ -89,8 +89,8 @@ func (p *Supply) dismiss(s *Supplier, now time.Time, why string) {
 	p.notify(s)
 }
 
-// returned takes a supplier in again that goes on with its time stamps, whatever it has made
-// of what it was told, and takes that back.
+// returned takes a supplier in again that sets time stamps again, and clears its notice. It
+// does not matter what the supplier did with the notice.
 func (p *Supply) returned(s *Supplier) {
 	if s.leaves {
 		return
@@ -148,10 +148,10 @@ func (p *Supply) unload(s *Supplier) {
 	}
 }
 
-// Timeout returns after which time without a new stamp a supplier counts as dead, 0 for
-// never: what SetTimeout was given, or else the largest that the configuration, the programs
-// of its user and those of root and of the agent's own user ask for. Other users decide
-// nothing for it.
+// Timeout returns after which time without a new stamp a supplier counts as stale, 0 for
+// never. That is the argument of SetTimeout, or otherwise the largest of the configuration,
+// what programs of the supplier's user ask for, and what programs of root and of the agent's
+// own user ask for. Other users have no influence.
 func (p *Supply) Timeout(s *Supplier) time.Duration {
 	if s.timeoutSet {
 		return s.timeout

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
-// What nobody has a use for is looked for each time that the directory is listed, and
-// dealt with little by little.
+// Each time that the directory is listed, the agent looks for files that no process uses. It
+// removes them little by little.
 const (
 	strayAge     = 10 * time.Minute // unchanged for so long
 	StraysAtOnce = 100              // in a second
@@ -19,11 +19,11 @@ const (
 // nobody stands for the user in lines that no single user has caused.
 const nobody = ^uint32(0)
 
-// maxStrays bounds how many files are noted. Where there are more, chance decides which,
-// so that none is passed over for ever.
+// maxStrays bounds how many files are noted. If there are more, chance decides which, so that
+// each is noted at some time.
 const maxStrays = 10000
 
-// stray notes a file that may be nobody's: one that is no supplier.
+// stray notes a file that no process may hold, because it is not a supplier's.
 func (p *Supply) stray(name string) {
 	switch {
 	case p.Trying:
@@ -81,8 +81,8 @@ func (p *Supply) clean() {
 	}
 }
 
-// mend makes what is missing of the directory, as far as the agent may: below a folder
-// of root's it cannot, since it is not root any more.
+// mend makes the parts of the directory that are missing, as far as the agent may. Below a
+// folder of root it cannot, because it is not root any more.
 func (p *Supply) mend() {
 	if p.Trying {
 		return

@@ -127,7 +127,7 @@ func (p *Supply) scan(s *Supplier) (n int, err error) {
 		s.User.Bytes += grown
 	}
 	if err == nil && s.User.Bytes > p.Conf.Bytes {
-		err = fmt.Errorf("%w: more than %d bytes of one user", reader.ErrLimit, p.Conf.Bytes)
+		err = fmt.Errorf("%w: the segments of user %d have %d bytes; the limit maxbytes in dds.conf is %d", reader.ErrLimit, s.User.UID, s.User.Bytes, p.Conf.Bytes)
 	}
 	return n, err
 }

@@ -1,7 +1,7 @@
 // Package supply reads what dynamic data suppliers publish: it watches the directory of
 // their segments, decides which segment is taken, looks whether suppliers live and still
-// do their work, and removes what nobody holds. Of what suppliers have it tells a Table.
-// It knows no PCP.
+// do their work, and removes files that no process holds. It reports the suppliers and their
+// contexts to a Table. It knows nothing of PCP.
 //
 // Everything here belongs to the agent's serving goroutine. Look is called when a request
 // comes in, and Tick once a second.
@@ -54,7 +54,7 @@ const (
 	Stale   State = "stale"   // its time stamp is too old
 	Died    State = "died"    // its process is gone
 	Ended   State = "ended"   // as it should
-	Damaged State = "damaged" // its segment makes no sense
+	Damaged State = "damaged" // its segment is not well-formed, was truncated, or is beyond a limit
 )
 
 // Options are what a Supply is made with.
@@ -68,7 +68,7 @@ type Options struct {
 	Complain func(uid uint32, format string, args ...any) // a line that a user has caused
 	Trying   bool                                         // only looks: tells suppliers nothing, removes nothing
 
-	// Budget bounds how much processor time one Look spends on what is new or has changed, of
+	// Budget bounds how much processor time one Look spends on what is new or has changed, for
 	// all users together. Users take turns, and what is left has its turn with the next Look. The
 	// first Look may take a second. 0: no bound.
 	Budget time.Duration

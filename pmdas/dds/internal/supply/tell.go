@@ -33,8 +33,8 @@ func (p *Supply) Tell(s *Supplier, d Demand) {
 	p.notify(s)
 }
 
-// notify writes what the supplier is told. Where that cannot be it is not told, which is no
-// fault of its own.
+// notify writes the supplier's notice. If that fails, the supplier is not told, and that does
+// not count as its error.
 func (p *Supply) notify(s *Supplier) {
 	if p.Trying {
 		return

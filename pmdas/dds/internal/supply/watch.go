@@ -13,9 +13,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
-// What one look at the directory does at most, as pmcd waits five seconds for an answer
-// and anybody may put files there. Files that wait for their turn do so for each owner
-// apart, and owners take turns: what one makes delays nobody else's.
+// The limits of one look at the directory. pmcd waits only five seconds for an answer, and any
+// user may put files there. Files wait for their turn in a queue for each owner, and owners
+// take turns, so that the files of one do not delay those of another.
 const (
 	ListEvery    = 30 * time.Second
 	NamesAtOnce  = 2000  // read from the directory
@@ -44,7 +44,7 @@ type candidate struct {
 	over   bool // its owner has too many
 }
 
-// refusal is why a file is not taken, and what it was then.
+// refusal is the reason for which a file was refused, and the file's state at that time.
 type refusal struct {
 	why   string
 	mark  segments.Mark
@@ -153,8 +153,8 @@ func byAge(x, y candidate) int {
 	return cmp.Or(cmp.Compare(x.entry.Made, y.entry.Made), cmp.Compare(x.name, y.name))
 }
 
-// enqueue has a file wait for its turn. Where too many of its owner's do, a later pass
-// finds it.
+// enqueue puts a file into its owner's queue. If the queue is full, a later pass finds the
+// file.
 func (p *Supply) enqueue(c candidate) {
 	q := p.list.queue[c.entry.UID]
 	if len(q) >= maxQueue {
@@ -190,8 +190,8 @@ func (p *Supply) visits() {
 	}
 }
 
-// visit looks at a file. One that was refused is refused without another look while it is
-// as it was: closing it after the look makes something happen to it once more.
+// visit looks at a file. It refuses a file that was refused before and has not changed without
+// opening it, because closing it would be an event that makes the agent visit it again.
 func (p *Supply) visit(c candidate) {
 	s := p.suppliers[c.name]
 	if s != nil && p.check(s, p.Now()) {
@@ -241,6 +241,6 @@ func (p *Supply) refuse(file string, err error) {
 	p.Complain(p.dir.Look(file).UID, "refused: %v", err)
 }
 
-// wasOpen stands for why a segment is refused that was open and is damaged now, as has
+// wasOpen is the reason to refuse a segment that was open before and is damaged now. That has
 // been counted and logged already.
 const wasOpen = "damaged"

@@ -83,11 +83,11 @@ func decodeFile(data []byte) ([]Metric, error) {
 	sum := crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli))
 	lines, whole := bytes.CutSuffix(body, []byte("end crc32c "))
 	if !whole || string(data[len(body):]) != fmt.Sprintf("%08x\n", sum) {
-		return nil, errors.New("cut short, or the check sum does not match")
+		return nil, errors.New("the file is truncated, or its check sum does not match")
 	}
 	lines, ok := bytes.CutPrefix(lines, []byte("rtime-kept 1\n"))
 	if !ok {
-		return nil, errors.New("the first line is not as it should be")
+		return nil, errors.New("the first line is not \"rtime-kept 1\"")
 	}
 	var list []Metric
 	for line := range bytes.Lines(lines) {

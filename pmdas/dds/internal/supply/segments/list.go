@@ -38,9 +38,9 @@ func (c *cursor) end() {
 	}
 }
 
-// List returns the names of segments and of all else but the folders of claims and notices, up to n
-// together, and whether that was the last of them: the next call goes on where this one
-// stopped, or begins anew. What is there all the time is among them once.
+// List returns the names of segments and of all other entries but the folders of claims and
+// notices, up to n together. It also returns whether these were the last. The next call goes
+// on where this one stopped, or begins anew. An entry that exists all the time is listed once.
 func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 	list, last, err := d.files.next(d.path, n)
 	for _, name := range list {

@@ -1,5 +1,5 @@
-// Package segments is the directory of the suppliers' segments as the agent looks at it:
-// hearing of what happens in it, listing it, and removing what nobody holds.
+// Package segments is the agent's view of the directory of segments: it watches the
+// directory, lists it, and removes files that no process holds.
 package segments
 
 import (

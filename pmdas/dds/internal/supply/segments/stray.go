@@ -17,10 +17,10 @@ import (
 // claimsPart is what the names of Claims begin with.
 const claimsPart = layout.ClaimsDir + "/"
 
-// RemoveStray removes a file that nobody can have a use for, and reports whether it
-// did. That is a file that has not changed since the time before and on which nobody
-// holds a lock, as each living supplier does; and, at any time, what is in the folder
-// of claims and is not the file of the user whose number it has.
+// RemoveStray removes a file that no supplier can use, and reports whether it did. That is a
+// file that has not changed since the given time and on which no process holds a lock; each
+// living supplier holds one. In the folder of claims it is any entry that is not the file of
+// the user in its name.
 func (d *Dir) RemoveStray(name string, before time.Time) (bool, error) {
 	var st unix.Stat_t
 	err := unix.Lstat(d.Path(name), &st)
