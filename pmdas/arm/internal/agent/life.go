@@ -10,8 +10,8 @@ import (
 )
 
 // firstLook is how long the agent's start waits for the first look, which takes a few
-// milliseconds: clients that are there already, when a killed agent is started again, so
-// miss no value. pmcd waits for the agent meanwhile, and not for long.
+// milliseconds. So clients that are connected when a killed agent is started again miss no
+// value. pmcd waits for the agent meanwhile, but not for long.
 const firstLook = 500 * time.Millisecond
 
 // start begins to collect.
@@ -45,7 +45,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	return nil
 }
 
-// collect ends the agent where nothing can be collected, so that pmcd starts another.
+// collect ends the agent if nothing can be collected, so that pmcd starts another.
 func (a *Agent) collect(ctx context.Context) {
 	if err := a.collector.Run(ctx); err != nil {
 		a.Log.Printf("collecting has ended: %v", err)

@@ -62,8 +62,8 @@ func (a *Agent) grow() {
 	grow(a, a.pairs, &a.taken.pairs, a.snap.Pairs, func(p *collect.Pair) string { return p.Name })
 }
 
-// grow adds instances for the rows from *done on. A row that cannot become one is left
-// out: the numbers of its file are used up, or its name is that of another.
+// grow adds instances for the rows from *done on. It leaves out a row that cannot become an
+// instance, because all numbers of its file are used up or another row has its name.
 func grow[T any](a *Agent, d *pmda.InDom[int], done *int, rows []T, name func(T) string) {
 	for ; *done < len(rows); *done++ {
 		if _, err := d.Add(name(rows[*done]), *done); err != nil {
@@ -94,8 +94,8 @@ func (a *Agent) metricLabels(i int) pcp.Labels {
 	return append(a.tranLabels(a.snap.Trans[m.Tran]), pcp.Label{Name: "metric", Value: printable(m.Label)})
 }
 
-// pairLabels are the child's, with the name of the parent. The pair that takes what is
-// over the limit has none.
+// pairLabels are the child's, with the name of the parent. The pair that counts everything
+// beyond the limit has none.
 func (a *Agent) pairLabels(i int) pcp.Labels {
 	p := a.snap.Pairs[i]
 	if p.Child < 0 {
@@ -105,7 +105,7 @@ func (a *Agent) pairLabels(i int) pcp.Labels {
 	return append(a.tranLabels(a.snap.Trans[p.Child]), pcp.Label{Name: "parent", Value: parent})
 }
 
-// appendNotes appends what is told of a row beside its name.
+// appendNotes appends the labels of a row other than its name.
 func appendNotes(l pcp.Labels, descr, user string) pcp.Labels {
 	if descr != "" {
 		l = append(l, pcp.Label{Name: "description", Value: printable(descr), Optional: true})

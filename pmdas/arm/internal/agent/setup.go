@@ -37,9 +37,8 @@ var tryColumns = []pmda.Column{
 	{Metric: "rtime.arm.window.max", Head: "MAX"},
 }
 
-// try has nothing to prepare: what would be exported is what programs measure. Without PCP
-// this is the agent all the same: it takes over what ended processes had counted, and leaves
-// it to the next one.
+// try has nothing to prepare. The program does the agent's work without PCP: it takes over the
+// counts of processes that have ended, and leaves them to the next agent.
 func (a *Agent) try(_ *pmda.Server, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--try: unexpected argument %q", args[0])

@@ -8,9 +8,9 @@ import (
 )
 
 // average keeps a weighted average in the order in which transactions ended. The rings
-// of the cells tell it for the latest 16 of each thread. What is older than all rings
-// comes before them, with its mean: so of the weight of all that is averaged at most
-// weight^16, 1 % at the default, is not in its proper place.
+// of the cells give that order for the latest 16 of each thread. Older transactions count
+// first, each with their mean. So at most weight^16 of the total weight, 1 % at the default,
+// is not in its proper order.
 type average struct {
 	ended []layout.Ended
 	n     uint64  // of all since the last look

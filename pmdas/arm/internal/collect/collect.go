@@ -2,13 +2,13 @@
 // it finds their segments, reads them, tells which processes live, takes over what dead
 // ones had counted, and leaves a Snapshot. It knows no PCP numbers.
 //
-// One goroutine, that of Run, touches the segments. All that it learns from them is
-// copied and checked; what a segment does wrong costs its owner's values only.
+// Only the goroutine of Run touches the segments. It copies and checks everything that it
+// reads from them. If a segment is wrong, only its owner's values suffer.
 //
-// Counters never go back, also when the collector is started anew: rows are made of what
-// live processes' files hold and of the record of the past, and a process's file goes
-// from the one to the other in a single write. What counts for which row is recorded
-// before anybody sees it.
+// Counters never go back, even if the collector is started anew. Rows are the sum of the
+// files of live processes and of the record of the past. When a process ends, its counts
+// move from the first to the second in a single write. Which row they belong to is recorded
+// before the row is shown.
 package collect
 
 import (
@@ -91,9 +91,9 @@ type host struct {
 	step  func(name string)
 }
 
-// New makes a Collector. It reads the record of the past, and waits for the disk. A
-// record that is damaged is no error. While another Collector keeps the record, in
-// whatever process, this one has no rows: it begins when the other has ended.
+// New makes a Collector. It reads the record of the past, and waits for the disk. A damaged
+// record is not an error. While another Collector, in this or another process, keeps the
+// record, this one has no rows. It begins when the other has ended.
 func New(c Config, o Options) (*Collector, error) {
 	col := prepare(c, o, host{now: clocks, alive: processes().alive, step: func(string) {}})
 	ok, err := col.hold()
@@ -161,8 +161,8 @@ func (c *Collector) open() error {
 }
 
 // Run looks once per interval, and at the directory when a file is published, until the
-// context ends. It returns nil then, having given back all that it held. An error says
-// that the record of the past cannot be read.
+// context ends. It then releases everything and returns nil. It returns an error if the
+// record of the past cannot be read.
 func (c *Collector) Run(ctx context.Context) error {
 	defer c.close()
 	if !c.opened {
@@ -235,9 +235,8 @@ func (c *Collector) Configure(conf Config) {
 	c.asked = conf.filled()
 }
 
-// Trace asks that all instances of a transaction be traced, or no longer. name is that
-// of its row. The wish lasts as long as the Collector, also for transactions that are
-// not there yet.
+// Trace asks programs to trace all instances of a transaction, or to stop that. name is the
+// name of its row, which need not exist yet. The request lasts as long as the Collector.
 func (c *Collector) Trace(name string, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,8 +258,8 @@ func (c *Collector) Traced() []string {
 	return slices.Sorted(maps.Keys(c.wishes))
 }
 
-// fail notes an error of the directory or of the record of the past. The log tells of it
-// once in a minute, since there may be one with each look.
+// fail notes an error of the directory or of the record of the past. It logs the same error
+// only once a minute, because there may be one with each look.
 func (c *Collector) fail(err error) {
 	if err == nil {
 		return

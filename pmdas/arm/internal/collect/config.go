@@ -2,15 +2,15 @@ package collect
 
 import "time"
 
-// Config is what may change while a Collector runs. Zero fields stand for what
-// DefaultConfig says, except where told otherwise.
+// Config has the settings that may change while a Collector runs. A field that is zero stands
+// for the value of DefaultConfig, except where its comment says otherwise.
 type Config struct {
 	Interval time.Duration // between two looks; 100 ms to 1 h
 	// Weight is the part that the previous average keeps in the weighted average, as a
 	// fraction: 0 to 1, below 0 stands for the default. DefaultConfig has SpmiArmd's 75 %.
 	Weight float64
-	// Timeout is how long a user's file of names stays that no process uses; 0 is for
-	// ever. DefaultConfig has 15 minutes.
+	// Timeout is how long a user's file of names stays after its last use by a process; 0
+	// means for ever. DefaultConfig has 15 minutes.
 	Timeout time.Duration
 	Window  time.Duration // length of the rolling window
 	Buffers int           // parts of the window, 1 to 60
@@ -27,7 +27,7 @@ type Config struct {
 	MaxUserBytes      int64 // mapped of one user's files
 }
 
-// DefaultConfig returns the values that stand where nothing is said.
+// DefaultConfig returns the settings that hold without a configuration file.
 func DefaultConfig() Config {
 	return Config{
 		Interval: time.Second, Weight: 0.75, Timeout: 15 * time.Minute, Window: time.Minute, Buffers: 12,

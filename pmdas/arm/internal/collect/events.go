@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// maxEvents is how many events of one user one look hands out, but for those of the last
-// process. What is over is read by the next, unless it is overwritten first.
+// maxEvents is how many events of one user one look hands out; it may exceed that by the
+// events of one process. The next look reads the rest, unless they are overwritten first.
 const maxEvents = 4096
 
 // readEvents hands out what was traced.

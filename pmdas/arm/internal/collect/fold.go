@@ -9,14 +9,15 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// Taking over a process that has ended, or whose file is of no more use, goes in steps:
+// The collector takes over a process that has ended, or whose file cannot be read any more, in
+// these steps:
 //
 //	its last counts go to the rows, and an entry is made of all that it has counted;
 //	the entry is added to the record of the past, in one write;
 //	its file is removed.
 //
-// Killed before the write, the next collector finds the file and begins again. Killed
-// after it, the next one finds the entry, and only removes the file.
+// If the collector is killed before the write, the next one finds the file and begins again.
+// If it is killed after the write, the next one finds the entry and only removes the file.
 
 // makeEntry makes the entry of a process of which all has been read.
 func (c *Collector) makeEntry(p *proc) {
@@ -72,7 +73,7 @@ func (t tran) rowsOf() (mets [MaxMetrics]*metricRow) {
 	return mets
 }
 
-// fold does what is left to do of a process that was read for the last time.
+// fold finishes a process that was read for the last time.
 func (c *Collector) fold(p *proc) {
 	if p.stage == stageRead {
 		// The choices that its rows depend on come first.

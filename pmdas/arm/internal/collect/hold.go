@@ -12,15 +12,15 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// lockFile is locked by the one collector that keeps the record of the past. There may be
-// two agents for a while, when pmcd has given one up that has not ended yet: what the one
-// takes over would be lost to the other, which has read the record before.
+// lockFile is locked by the one collector that keeps the record of the past. There are two
+// agents for a while if pmcd has given up one that has not ended yet. The second would lose
+// what the first takes over after the second has read the record.
 const lockFile = "lock"
 
 // holdEvery is how often a collector that waits looks whether the other has ended.
 const holdEvery = 100 * time.Millisecond
 
-// hold takes the lock; false says that another collector has it.
+// hold takes the lock. It returns false if another collector has it.
 func (c *Collector) hold() (bool, error) {
 	dir := c.pastDir()
 	if err := makeOwn(dir, layout.PastMode); err != nil {
@@ -43,8 +43,8 @@ func (c *Collector) hold() (bool, error) {
 	}
 }
 
-// await waits until no other collector keeps the record, and reads it then. It returns nil
-// where the context ends before.
+// await waits until no other collector keeps the record, and then reads it. It returns nil if
+// the context ends before.
 func (c *Collector) await(ctx context.Context) error {
 	c.opts.Log.Printf("%s: another agent has it: waiting until it has ended", c.pastDir())
 	tick := time.NewTicker(holdEvery)

@@ -99,13 +99,13 @@ func (c *Collector) takeOver() {
 	}
 }
 
-// isHostile tells what is wrong with a file from what is wrong with this process.
+// isHostile reports whether an error is the fault of a file and not of this process.
 func isHostile(err error) bool {
 	return errors.Is(err, reader.ErrFormat) || errors.Is(err, reader.ErrBack) || errors.Is(err, shm.ErrFault) || errors.Is(err, shm.ErrLarge)
 }
 
-// refuse notes that a file is not read, or no longer. A user who makes files that are
-// refused fills no log.
+// refuse notes that a file is not read, or not read any more. It limits the lines in the log,
+// so that a user cannot fill the log with bad files.
 func (c *Collector) refuse(file string, owner uint32, err error) {
 	c.health.RefusedEver++
 	c.health.LastRefused = file + ": " + err.Error()
@@ -130,7 +130,7 @@ func (c *Collector) lookAtNames(u *account) {
 	}
 }
 
-// drop forgets what a user has no more.
+// drop forgets files that a user does not have any more.
 func (c *Collector) drop(u *account) {
 	procs := u.procs[:0]
 	for _, p := range u.procs {

@@ -36,7 +36,7 @@ func (m *metricRow) add(t *reader.MetricTotals, whole bool) {
 // finite keeps a sum within what can be written down.
 func finite(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }
 
-// metricOf returns the row of a transaction's metric, nil where it has too many.
+// metricOf returns the row of a transaction's metric, or nil if the transaction has too many.
 func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
 	name := t.Name + "/" + strings.NewReplacer(" ", "", "/", "_").Replace(label)
 	k := kindOf(typ)
