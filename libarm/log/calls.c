@@ -20,7 +20,7 @@ static void reserved_data(const struct who *w, const arm_data_t *data, int size)
 		INFO(w, "data and data_size <%d> are reserved, and to be 0", size);
 }
 
-/* Whatever a failed call answered is no operation. */
+/* An identifier that a failed call returned: the call with it does nothing. */
 static int no_operation(const struct who *w, const char *text, int id)
 {
 	INFO(w, "%s <%d> is no identifier: this call does nothing", text, id);

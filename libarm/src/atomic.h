@@ -33,7 +33,7 @@ typedef uint64_t seg_u64 __attribute__((aligned(8)));
 #define cas(p, expect, to) \
 	__atomic_compare_exchange_n(p, expect, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
-/* Nothing stored later is seen by who does not see what was stored before. */
+/* A reader that sees a later store also sees all earlier ones. */
 static inline void store_barrier(void)
 {
 #ifndef RT_TSAN /* which does not know fences */

@@ -109,7 +109,7 @@ static bool attach(struct process *p, bool create)
 	return true;
 }
 
-/* Waits for another thread that is at it, two seconds at most, for which nobody needs. */
+/* Waits for another thread that is doing this, at most two seconds. No thread needs that long. */
 static struct process *attach_wait(struct process *p)
 {
 	const struct timespec pause = { 0, 100000 };
@@ -120,7 +120,7 @@ static struct process *attach_wait(struct process *p)
 	return load_acquire(&p->state) == PROCESS_READY ? p : NULL;
 }
 
-/* NULL: it cannot be. Creates a file of names only if told so. */
+/* Returns NULL if the process cannot measure. Creates a file of names only if create is true. */
 struct process *rt_attach(bool create)
 {
 	struct process *p = process_memory();

@@ -16,7 +16,7 @@ static __thread uint32_t taking __attribute__((tls_model("initial-exec")));
 static uint32_t key_state; /* 0 not there, 1 being made, 2 there, 3 cannot be used */
 static pthread_key_t key;
 
-/* glibc allocates memory for the values of keys from 32 on, which nobody may in a signal handler. */
+/* glibc allocates memory for the values of keys from 32 on, and a signal handler must not allocate. */
 enum { KEYS_WITHOUT_MALLOC = 32 };
 
 static void leave(void *value)

@@ -28,7 +28,7 @@ uint64_t clock_monotonic(void)
 #ifdef RT_TSC
 #include <cpuid.h>
 
-static const uint64_t first_ns = 10000000000; /* a first rate is not measured against an older base */
+static const uint64_t first_ns = 10000000000; /* the greatest age of the base of a first rate */
 
 static bool kernel_uses_tsc(void)
 {

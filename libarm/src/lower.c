@@ -9,8 +9,8 @@
 
 #include "lower.h"
 
-/* Set while the thread is in the lower library, which may call us, as may a signal handler. Such
- * a call does without it: so there is no end to be waited for, and ours counts as ever. */
+/* Set while the thread is in the lower library, which may call us, as may a signal handler. We do
+ * not call the lower library for such a call, so that calls do not recur, and ours counts as usual. */
 static __thread uint32_t below __attribute__((tls_model("initial-exec")));
 
 struct guard {
@@ -33,7 +33,7 @@ static void leave(struct guard g)
 	errno = g.err;
 }
 
-/* Ours failed, too, where the reference refers to nothing. */
+/* If the reference refers to nothing, our call failed, too. */
 static int id_of(struct xref *x, int lower, int own)
 {
 	seg_u64 *word;

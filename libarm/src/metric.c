@@ -124,8 +124,8 @@ static bool is_gauge(uint32_t type)
 	return type >= ARM_Gauge32 && type <= ARM_GaugeDivr32;
 }
 
-/* Writes what must agree. Who finds another at it, in a signal handler below or in
- * a shared block, leaves it. */
+/* Writes the values that must agree. If another writer is doing so, in a thread that this signal
+ * handler has interrupted or in a shared block, the call writes nothing. */
 static void write_latest(struct seg_metric *m, uint32_t type, uint64_t word)
 {
 	uint32_t seq = load(&m->seq);
