@@ -64,6 +64,9 @@ func TestAllocsAppend(t *testing.T) {
 		if g.pdu.Type() == TypeLabel {
 			continue // its JSON text is made anew
 		}
+		if t := g.pdu.Type(); !poolKeeps && (t == TypeResult || t == TypeHighresResult) {
+			continue // they are written by a writer from a pool
+		}
 		if n := testing.AllocsPerRun(100, func() { g.pdu.Append(b, 0) }); n != 0 {
 			t.Errorf("%s: %v allocations with room in the buffer", g.name, n)
 		}
