@@ -33,6 +33,8 @@ type lab struct {
 	srv   *pmda.Server
 	ahead time.Duration
 
+	stopped chan struct{} // closed when the agent has ended
+
 	mu  sync.Mutex
 	log strings.Builder
 }
@@ -61,6 +63,9 @@ func (l *lab) start(mend ...func(*Agent)) {
 	d := a.declare()
 	started := d.Start
 	d.Start = func(s *pmda.Server) error { l.srv = s; return started(s) }
+	stop, stopped := d.Stop, make(chan struct{})
+	d.Stop = func() { stop(); close(stopped) }
+	l.stopped = stopped
 	l.Conn = pmdatest.StartOptions(l.t, d, pmda.Options{StateDir: l.state, Log: log.New(logWriter{l}, "", 0)})
 }
 
@@ -68,6 +73,7 @@ func (l *lab) start(mend ...func(*Agent)) {
 func (l *lab) end() {
 	l.t.Helper()
 	l.Close()
+	<-l.stopped
 	locks, err := filepath.Glob(filepath.Join(l.state, "*.lock"))
 	if err != nil || len(locks) == 0 {
 		l.t.Fatal("no files of numbers: ", err)
