@@ -88,8 +88,8 @@ func (t *tree) disown(s *source, path string) {
 	}
 }
 
-// note tells of the fixed contexts that the supplier may have, and takes from others what is
-// below them and not theirs any more.
+// note tells of the fixed contexts that the supplier may have. Other users lose contexts below
+// these if they may not supply them any more.
 func (s *source) note() {
 	took := false
 	list := s.sup.Contexts()
@@ -116,7 +116,7 @@ func (s *source) note() {
 	}
 }
 
-// unnote tells that the fixed contexts are gone for which gone says so.
+// unnote withdraws the fixed contexts for whose paths gone returns true.
 func (s *source) unnote(gone func(path string) bool) {
 	list := s.sup.Contexts()
 	for i := range list {
