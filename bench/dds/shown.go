@@ -125,7 +125,7 @@ func (p *programs) ddsShows(present int) (float64, error) {
 	}
 	defer v.Stop()
 	one := &spmi.Context{Path: "DDS/Bench/All/one", Values: &instance{}}
-	return v.turns(300, "one", func(there bool) (time.Duration, error) {
+	return v.turns(300, present, "one", func(there bool) (time.Duration, error) {
 		begin := time.Now()
 		if there {
 			err = s.Add(one)
@@ -150,13 +150,13 @@ func (p *programs) mmvShows(present int) (float64, error) {
 		return 0, err
 	}
 	defer v.Stop()
-	return v.turns(max(3, 3000/present), "c"+strconv.Itoa(present), func(bool) (time.Duration, error) { return w.turn() })
+	return v.turns(max(3, 3000/present), present, "c"+strconv.Itoa(present), func(bool) (time.Duration, error) { return w.turn() })
 }
 
-// turns has an instance come and go so many times, and returns the microseconds for both
-// together.
-func (v *viewer) turns(n int, name string, turn func(there bool) (time.Duration, error)) (float64, error) {
-	if err := v.until("c0", true); err != nil {
+// turns has an instance come and go so many times once the agent shows what is present, and
+// returns the microseconds for both together.
+func (v *viewer) turns(n, present int, name string, turn func(there bool) (time.Duration, error)) (float64, error) {
+	if err := v.until("c"+strconv.Itoa(present-1), true); err != nil {
 		return 0, err
 	}
 	var sum time.Duration
