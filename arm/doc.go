@@ -5,12 +5,10 @@
 // A program names its applications and their transactions once, and marks the start and
 // the stop of each execution:
 //
-//	var (
-//		app   = arm.NewApplication("Checking Account Query")
-//		query = app.Transaction("Last Check Query")
-//	)
+//	app := arm.NewApplication("Checking Account Query")
+//	query := app.Transaction("Last Check Query")
 //
-//	func lastCheck(ctx context.Context) error {
+//	lastCheck := func(ctx context.Context) error {
 //		running := query.Start(ctx)
 //		err := ask(ctx)
 //		running.Stop(arm.StatusOf(err))

@@ -12,13 +12,22 @@ import (
 
 func Example() {
 	app := arm.NewApplication("Checking Account Query")
-	defer app.Close()
 	query := app.Transaction("Last Check Query")
 
-	running := query.Start(context.Background())
-	err := errors.New("no such account") // what comes of the work
-	running.Stop(arm.StatusOf(err))
+	lastCheck := func(ctx context.Context) error {
+		running := query.Start(ctx)
+		err := ask(ctx)
+		running.Stop(arm.StatusOf(err))
+		return err
+	}
+	if err := lastCheck(context.Background()); err != nil {
+		log.Print(err)
+	}
+	app.Close()
 }
+
+// ask stands for what is measured.
+func ask(context.Context) error { return errors.New("no such account") }
 
 // Whether anything is measured is not the program's concern, but it can be told.
 func ExampleApplication_Err() {

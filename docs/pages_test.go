@@ -1,5 +1,5 @@
-// Package docs_test checks the pages of the tree: their links, the width of their lines
-// and the tables that repeat what a configuration file says.
+// Package docs_test checks the pages of the tree: their links, the width of their lines, the
+// tables that repeat what a configuration file says, and their code.
 package docs_test
 
 import (

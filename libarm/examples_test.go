@@ -46,30 +46,6 @@ func TestSampleCompiles(t *testing.T) {
 	}
 }
 
-// TestGuideCompiles: the C code of the pages about transactions, each piece for itself.
-func TestGuideCompiles(t *testing.T) {
-	for page, want := range map[string]int{"README.md": 1, "docs/quick-start.md": 1, "docs/measuring-transactions.md": 3} {
-		text, err := os.ReadFile("../" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pieces := strings.Split(string(text), "```c\n")[1:]
-		if len(pieces) != want {
-			t.Fatalf("%s has %d pieces of C, want %d", page, len(pieces), want)
-		}
-		for i, piece := range pieces {
-			code, _, _ := strings.Cut(piece, "```")
-			file := filepath.Join(t.TempDir(), fmt.Sprintf("piece%d.c", i))
-			if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			for _, cc := range []string{"gcc -std=c89 -pedantic", "clang", "gcc -x c++"} {
-				run(t, nil, "sh", "-c", cc+" -Wall -Wextra -Werror -Iinclude -fsyntax-only "+file)
-			}
-		}
-	}
-}
-
 // TestExamplesRun runs both with libarmlog.
 func TestExamplesRun(t *testing.T) {
 	p := build(t, "gcc")

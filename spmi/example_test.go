@@ -56,6 +56,28 @@ func Example() {
 	// 22 42 28 62
 }
 
+// publish does what the comment of the package shows.
+func publish() error {
+	var made struct {
+		Gadgets spmi.Counter `descr:"Gadgets made"`
+		Queue   spmi.Gauge   `descr:"Orders waiting"`
+	}
+	s, err := spmi.Open(spmi.Options{Vendor: "DDS/IBM"}, &spmi.Context{Path: "Test", Values: &made})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	made.Gadgets.Inc()
+	return nil
+}
+
+// A supplier of two statistics, in the directory that the agent has made.
+func ExampleOpen() {
+	if err := publish(); err != nil {
+		log.Print(err)
+	}
+}
+
 // A context for each session, for as long as there is one.
 func ExampleSupplier_Add() {
 	dir, remove := exampleDir()

@@ -2,7 +2,7 @@
 //
 //	mux := http.NewServeMux()
 //	mux.HandleFunc("GET /accounts/{id}", account)
-//	http.ListenAndServe(addr, armhttp.Handler(app, mux))
+//	handler := armhttp.Handler(app, mux)
 //
 //	client := &http.Client{Transport: armhttp.Transport(app, nil)}
 //

@@ -8,6 +8,21 @@ import (
 	"github.com/pcp-rtime/rtime/arm/armhttp"
 )
 
+// A server and a client.
+func Example() {
+	app := arm.NewApplication("Bank")
+	account := func(http.ResponseWriter, *http.Request) {}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /accounts/{id}", account)
+	handler := armhttp.Handler(app, mux)
+
+	client := &http.Client{Transport: armhttp.Transport(app, nil)}
+
+	go http.ListenAndServe("localhost:8080", handler)
+	client.Get("http://localhost:8080/accounts/1")
+}
+
 func ExampleHandler() {
 	app := arm.NewApplication("Bank")
 	mux := http.NewServeMux()

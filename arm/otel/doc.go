@@ -3,10 +3,10 @@
 // arm are of all.
 //
 //	app := arm.NewApplication("Web Shop")
+//	defer app.Close()
 //	provider := trace.NewTracerProvider(
 //		trace.WithSampler(armotel.EverySpan(trace.ParentBased(trace.TraceIDRatioBased(0.01)))),
 //		trace.WithSpanProcessor(armotel.NewSpanProcessor(app)),
-//		trace.WithBatcher(exporter),
 //	)
 //
 // The SDK tells processors only of spans that record. One that a sampler drops does not,

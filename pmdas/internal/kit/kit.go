@@ -10,12 +10,12 @@
 //
 //	type Agent struct {
 //		kit.Base
-//		conf  conf.Config
+//		conf  config
 //		disks *pmda.InDom[*disk]
 //	}
 //
 //	func New() *pmda.Agent {
-//		a := &Agent{conf: conf.Defaults()}
+//		a := &Agent{conf: defaults}
 //		a.Base = kit.Base{Name: "rtdisk", Load: a.load, Second: a.look, Numbers: a.numbers()}
 //		own := kit.NumberMetrics("rtime.disk.agent.", 1, a.Numbers)
 //		return &pmda.Agent{Name: "rtdisk", Domain: 473, Metrics: append(a.metrics(), own...),
@@ -24,11 +24,11 @@
 //
 //	// load reads the configuration with package keyword.
 //	func (a *Agent) load(path string) (err error) {
-//		a.conf, err = conf.Load(path, a.conf)
+//		a.conf, err = read(path, a.conf)
 //		return err
 //	}
 //
-//	func main() { os.Exit(kit.Main(agent.New())) }
+//	func main() { os.Exit(kit.Main(New())) }
 //
 // An agent that has to open something while it is still root has a Setup of its own, which
 // calls Base.Setup; and so with Start, Reload and Stop.
