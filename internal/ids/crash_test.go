@@ -140,7 +140,7 @@ func TestKilledAtEachStep(t *testing.T) {
 				c := newContents()
 				must(t, journal.Peek(path, c.record))
 				for id, name := range given {
-					if strings.HasPrefix(name, "run") && (c.space("n").byName[name] != id || !strings.Contains(string(data), fmt.Sprintf(" v %d %s %d\n", len(name), name, id))) {
+					if strings.HasPrefix(name, "run") && (idIn(c.space("n"), name) != id || !strings.Contains(string(data), fmt.Sprintf(" v %d %s %d\n", len(name), name, id))) {
 						t.Fatalf("%s, step %d: %s with number %d was told, and is not in the file:\n%s", start, step, name, id, data)
 					}
 				}
@@ -448,7 +448,7 @@ func TestRemoved(t *testing.T) {
 	must(t, os.Remove(path))
 	b := number(t, m, "b")
 	must(t, f.Sync())
-	if s := onDisk(t, path).spaces["n"]; s == nil || s.byName["a"] != a || s.byName["b"] != b {
+	if s := onDisk(t, path).spaces["n"]; s == nil || idIn(s, "a") != a || idIn(s, "b") != b {
 		t.Errorf("the file holds %+v", s)
 	}
 	if got := values(t, f); got["k"] != "v" {

@@ -165,8 +165,9 @@ func FuzzFile(f *testing.F) {
 			if checkSpace(name) != nil || s.bound > s.limit {
 				t.Fatalf("%q %+v", name, s)
 			}
-			for _, e := range s.entries {
-				if checkName(e.name) != nil || s.byName[e.name] != e.id || s.byID[e.id] != e.name {
+			for id, b := range s.records.all() {
+				e := entry{id, string(b)}
+				if name, ok := s.name(id); checkName(e.name) != nil || idIn(s, e.name) != e.id || !ok || name != e.name {
 					t.Fatalf("%+v", e)
 				}
 			}

@@ -375,7 +375,7 @@ func encode(bounds map[*Map]int64, pending map[*Map][]entry, values map[string][
 	}
 	for m, list := range pending {
 		for _, e := range list {
-			add(idRecord(rec[:0], m.space, e))
+			add(idRecord(rec[:0], m.space, e.id, e.name))
 		}
 	}
 	for key, value := range values {
@@ -518,13 +518,13 @@ func (f *File) fold(j *journal.Journal) error {
 	type part struct {
 		space        string
 		bound, limit int64
-		list         []entry
+		records      records
 	}
 	return j.Fold(func(add func([]byte) error, read func(func([]byte) error) error) error {
 		var parts []part
 		f.mu.RLock()
 		for _, m := range f.maps {
-			parts = append(parts, part{m.space, m.bound, max(m.limit, m.recorded), m.list})
+			parts = append(parts, part{m.space, m.bound, max(m.limit, m.recorded), slices.Clone(m.names.records)})
 		}
 		rec := floorRecord(nil, f.floor)
 		f.mu.RUnlock()
@@ -536,8 +536,8 @@ func (f *File) fold(j *journal.Journal) error {
 			if err := add(rec); err != nil {
 				return err
 			}
-			for _, e := range p.list {
-				rec = idRecord(rec[:0], p.space, e)
+			for id, name := range p.records.all() {
+				rec = idRecord(rec[:0], p.space, id, name)
 				if err := add(rec); err != nil {
 					return err
 				}
@@ -577,8 +577,9 @@ func (f *File) acquire() error {
 		c.jump(j.CutOff(), false)
 	}
 	old, err := f.readOld(c)
-	f.know(c)
-	if err == nil {
+	if err != nil {
+		f.know(c)
+	} else {
 		f.resume(c)
 		if damage != nil || j.CutOff() > 0 || len(old) > 0 {
 			err = f.fold(j)
@@ -604,27 +605,40 @@ func (f *File) damaged(d *journal.Damage) {
 	}
 }
 
-// know takes in the names of a file. A name that has got a volatile number meanwhile keeps
-// it, and its number in the file stays unused.
+// know takes in the names of a file.
 func (f *File) know(c *contents) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.merge(c)
+}
+
+// merge takes in the names of a file; mu is held. A name that has got a volatile number
+// meanwhile keeps it, and its number in the file stays unused. The contents must not be used
+// after mu was let go, because the maps have their tables.
+func (f *File) merge(c *contents) {
 	for name, s := range c.spaces {
 		m := f.space(name)
-		for _, e := range s.entries {
-			_, named := m.byName[e.name]
-			_, numbered := m.byID[e.id]
+		if m.names.count == 0 {
+			m.names, s.taken = s.names, true
+			continue
+		}
+		for id, b := range s.records.all() {
+			name := string(b)
+			_, named := m.names.lookup(name)
+			_, numbered := m.names.name(id)
 			if !named && !numbered {
-				m.insert(e)
+				m.names.add(entry{id, name})
 			}
 		}
 	}
 }
 
-// resume sets where numbering goes on, and what is not in the file.
+// resume takes in the names of a file, and sets where numbering goes on and which names are
+// not in the file.
 func (f *File) resume(c *contents) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.merge(c)
 	f.floor = c.floor
 	for name, m := range f.maps {
 		s := c.spaces[name]
@@ -635,10 +649,15 @@ func (f *File) resume(c *contents) {
 			}
 		}
 		m.bound, m.recorded, m.next = s.bound, s.limit, max(s.bound, s.top())
-		m.pending = slices.DeleteFunc(slices.Clone(m.list), func(e entry) bool {
-			id, ok := s.byName[e.name]
-			return ok && id == e.id
-		})
+		if m.pending = nil; s.taken {
+			continue
+		}
+		for id, b := range m.names.records.all() {
+			name := string(b)
+			if there, ok := s.lookup(name); !ok || there != id {
+				m.pending = append(m.pending, entry{id, name})
+			}
+		}
 	}
 	f.queued++
 }

@@ -64,28 +64,19 @@ type Map struct {
 	high  bool  // may volatile numbers be given out?
 
 	// Guarded by file.mu.
-	list     []entry // grows only, so that a part of it may be read unlocked
-	pending  []entry // of list, those that are not in the file
-	byName   map[string]int32
-	byID     map[int32]string
-	next     int64 // the next ordinary number
-	bound    int64 // what the disk says: numbers below may have been given out
-	recorded int64 // the limit that the file says
-	volatile int64 // the next volatile number
-	fresh    int64 // names that came since Open
-}
-
-type entry struct {
-	id   int32
-	name string
+	names    names
+	pending  []entry // of names, those that are not in the file
+	next     int64   // the next ordinary number
+	bound    int64   // what the disk says: numbers below may have been given out
+	recorded int64   // the limit that the file says
+	volatile int64   // the next volatile number
+	fresh    int64   // names that came since Open
 }
 
 func newMap(f *File, space string) *Map {
 	return &Map{
 		file: f, space: space,
 		volatile: int64(FirstVolatile) + rand.Int64N(int64(FirstVolatile)/2),
-		byName:   make(map[string]int32),
-		byID:     make(map[int32]string),
 	}
 }
 
@@ -139,14 +130,14 @@ func checkName(name string) error {
 // give finds or makes the number of a name. exhausted asks the caller to wait until the
 // reserve was extended. file.mu is held.
 func (m *Map) give(name string) (id int32, exhausted bool, err error) {
-	if id, ok := m.byName[name]; ok {
+	if id, ok := m.names.lookup(name); ok {
 		return id, false, nil
 	}
 	f := m.file
 	switch {
 	case f.closed:
 		return 0, false, ErrClosed
-	case (f.j != nil || f.path == "") && m.next >= m.limit:
+	case (f.j != nil || f.path == "") && m.next >= m.limit, m.names.full():
 		return 0, false, ErrFull
 	case f.path == "" || f.j != nil && m.next < m.bound:
 		id = int32(m.next)
@@ -158,10 +149,9 @@ func (m *Map) give(name string) (id int32, exhausted bool, err error) {
 			return 0, false, err
 		}
 	}
-	e := entry{id, strings.Clone(name)}
-	m.insert(e)
+	m.names.add(entry{id, name})
 	if f.path != "" {
-		m.pending = append(m.pending, e)
+		m.pending = append(m.pending, entry{id, strings.Clone(name)})
 		m.fresh++
 		f.queue()
 		if f.j != nil && m.bound-m.next < m.block()/2 {
@@ -180,19 +170,12 @@ func (m *Map) giveVolatile(name string) (int32, error) {
 		return 0, ErrBusy
 	}
 	for ; m.volatile <= math.MaxInt32; m.volatile++ {
-		if _, taken := m.byID[int32(m.volatile)]; !taken {
+		if _, taken := m.names.name(int32(m.volatile)); !taken {
 			m.volatile++
 			return int32(m.volatile - 1), nil
 		}
 	}
 	return 0, ErrFull
-}
-
-// insert wants file.mu held.
-func (m *Map) insert(e entry) {
-	m.list = append(m.list, e)
-	m.byName[e.name] = e.id
-	m.byID[e.id] = e.name
 }
 
 // block returns how many numbers are reserved ahead; file.mu is held. It grows with the
@@ -212,23 +195,21 @@ const (
 func (m *Map) Lookup(name string) (int32, bool) {
 	m.file.mu.RLock()
 	defer m.file.mu.RUnlock()
-	id, ok := m.byName[name]
-	return id, ok
+	return m.names.lookup(name)
 }
 
 // Name returns the name that a number was given to.
 func (m *Map) Name(id int32) (string, bool) {
 	m.file.mu.RLock()
 	defer m.file.mu.RUnlock()
-	name, ok := m.byID[id]
-	return name, ok
+	return m.names.name(id)
 }
 
 // Len returns how many names have numbers.
 func (m *Map) Len() int {
 	m.file.mu.RLock()
 	defer m.file.mu.RUnlock()
-	return len(m.list)
+	return m.names.count
 }
 
 func poke(c chan struct{}) {

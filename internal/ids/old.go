@@ -108,25 +108,31 @@ func (f *File) takeOld(s *table, path string) error {
 	return nil
 }
 
+// oldNames is what such a file holds.
+type oldNames struct {
+	bound   int64
+	entries []entry
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // decodeOld reads a file, or says what is wrong with it.
-func decodeOld(data []byte) (s table, err error) {
+func decodeOld(data []byte) (s oldNames, err error) {
 	const digits = len("1a2b3c4d\n")
 	body := data[:max(len(data)-digits, 0)]
 	if string(data[len(body):]) != fmt.Sprintf("%08x\n", crc32.Checksum(body, castagnoli)) {
-		return s, errors.New("cut short, or the check sum does not match")
+		return s, errors.New("the file was truncated, or its check sum does not match")
 	}
 	head, rest, _ := bytes.Cut(body, []byte("\n"))
 	if n, _ := fmt.Sscanf(string(head), "rtime-ids 1 reserved %d", &s.bound); n != 1 || s.bound < 0 || s.bound > int64(FirstVolatile) {
-		return s, errors.New("the first line is not as it should be")
+		return s, fmt.Errorf("the first line is %.40q; want \"rtime-ids 1 reserved\" and a number up to %d", head, FirstVolatile)
 	}
 	lines := rest[:bytes.LastIndexByte(rest, '\n')+1]
 	for line := range bytes.Lines(lines) {
 		number, name, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 		n, err := strconv.ParseUint(string(number), 10, 31)
 		if err != nil {
-			return s, fmt.Errorf("line %.40q: no number", line)
+			return s, fmt.Errorf("the line %.40q does not begin with a number", line)
 		}
 		s.entries = append(s.entries, entry{int32(n), string(name)})
 	}

@@ -26,10 +26,10 @@ func boundRecord(b []byte, space string, bound, limit int64) []byte {
 
 func floorRecord(b []byte, bound int64) []byte { return fmt.Appendf(b, "f %d", bound) }
 
-func idRecord(b []byte, space string, e entry) []byte {
+func idRecord[T string | []byte](b []byte, space string, id int32, name T) []byte {
 	b = append(append(append(b, "i "...), space...), ' ')
-	b = append(strconv.AppendInt(b, int64(e.id), 10), ' ')
-	return append(b, e.name...)
+	b = append(strconv.AppendInt(b, int64(id), 10), ' ')
+	return append(b, name...)
 }
 
 // valueRecord forgets a key if the value is nil.
@@ -50,16 +50,13 @@ type contents struct {
 func newContents() *contents { return &contents{spaces: make(map[string]*table)} }
 
 type table struct {
-	entries []entry
-	byName  map[string]int32
-	byID    map[int32]string
-	bound   int64
-	limit   int64
+	names
+	taken bool // a Map has the names now
+	bound int64
+	limit int64
 }
 
-func newTable() *table {
-	return &table{byName: make(map[string]int32), byID: make(map[int32]string), limit: int64(FirstVolatile)}
-}
+func newTable() *table { return &table{limit: int64(FirstVolatile)} }
 
 func (c *contents) space(name string) *table {
 	s := c.spaces[name]
@@ -73,9 +70,9 @@ func (c *contents) space(name string) *table {
 // top returns the number after the highest ordinary one.
 func (s *table) top() int64 {
 	top := int64(0)
-	for _, e := range s.entries {
-		if e.id < FirstVolatile {
-			top = max(top, int64(e.id)+1)
+	for id := range s.records.all() {
+		if id < FirstVolatile {
+			top = max(top, int64(id)+1)
 		}
 	}
 	return top
@@ -95,7 +92,7 @@ func (c *contents) jump(lost int64, nothing bool) {
 	}
 	c.floor = min(c.floor+gap(int64(FirstVolatile)), int64(FirstVolatile))
 	for _, s := range c.spaces {
-		s.bound = min(max(s.bound, s.top())+gap(s.limit)+int64(len(s.entries)), s.limit)
+		s.bound = min(max(s.bound, s.top())+gap(s.limit)+int64(s.count), s.limit)
 	}
 }
 
@@ -157,16 +154,17 @@ func (s *table) add(e entry) error {
 	if err := checkName(e.name); err != nil {
 		return err
 	}
-	id, named := s.byName[e.name]
-	name, numbered := s.byID[e.id]
+	id, named := s.lookup(e.name)
+	name, numbered := s.name(e.id)
 	switch {
 	case named && id != e.id:
 		return fmt.Errorf("the number of %q is %d already", e.name, id)
 	case numbered && name != e.name:
 		return fmt.Errorf("number %d is that of %q already", e.id, name)
+	case s.full():
+		return ErrFull
 	case !named:
-		s.byName[e.name], s.byID[e.id] = e.id, e.name
-		s.entries = append(s.entries, e)
+		s.names.add(e)
 	}
 	return nil
 }
