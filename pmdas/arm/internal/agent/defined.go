@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
@@ -25,7 +26,7 @@ func typeName(n uint32) string {
 }
 
 // perMetric gets a value of each application-defined metric of a kind; 0 is any.
-func perMetric[V pcp.Scalar](a *Agent, kind collect.Kind, get func(*collect.Metric) V) pmda.Getter {
+func perMetric[V pcp.Scalar](a *Agent, kind reader.Kind, get func(*collect.Metric) V) pmda.Getter {
 	return pmda.Per(a.metrics, func(i int) (V, bool) {
 		m := a.snap.Metrics[i]
 		if kind == 0 || kind == m.Kind && m.Count > 0 {
@@ -43,7 +44,7 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 			Get: get, OneLine: oneline, Help: help}
 	}
 	gauge := func(item int, name string, get func(*collect.Metric) float64, oneline, help string) pmda.Metric {
-		return row(item, "gauge."+name, pcp.SemInstant, perMetric(a, collect.KindGauge, get), oneline, help)
+		return row(item, "gauge."+name, pcp.SemInstant, perMetric(a, reader.KindGauge, get), oneline, help)
 	}
 	const types = "Types with a divisor are divided by it."
 	values := row(1, "values", pcp.SemCounter, perMetric(a, 0, func(m *collect.Metric) uint64 { return m.Count }),
@@ -53,7 +54,7 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 		row(0, "type", pcp.SemDiscrete, perMetric(a, 0, func(m *collect.Metric) string { return typeName(m.Type) }),
 			"type of the metric", "As the program described it. It says which of the other metrics has a value."),
 		values,
-		row(2, "counter", pcp.SemCounter, perMetric(a, collect.KindCounter, func(m *collect.Metric) float64 { return m.Sum }),
+		row(2, "counter", pcp.SemCounter, perMetric(a, reader.KindCounter, func(m *collect.Metric) float64 { return m.Sum }),
 			"what was added to a counter between start and stop of transactions",
 			"The sum over all transactions. A program gives the counter's reading at the start,\n"+
 				"at updates and at the stop, of which the differences count.\n"+types),
@@ -65,9 +66,9 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 			"smallest value of a gauge", "Over all values that were ever given."),
 		gauge(6, "max", func(m *collect.Metric) float64 { return m.Max },
 			"largest value of a gauge", "Over all values that were ever given."),
-		row(7, "id", pcp.SemDiscrete, perMetric(a, collect.KindID, func(m *collect.Metric) uint64 { return m.LastID }),
+		row(7, "id", pcp.SemDiscrete, perMetric(a, reader.KindID, func(m *collect.Metric) uint64 { return m.LastID }),
 			"latest value of a numeric identifier", "Such as the number of a message or of an error: not a measurement."),
-		row(8, "string", pcp.SemDiscrete, perMetric(a, collect.KindString, func(m *collect.Metric) string { return printable(m.Text) }),
+		row(8, "string", pcp.SemDiscrete, perMetric(a, reader.KindString, func(m *collect.Metric) string { return printable(m.Text) }),
 			"latest value of a string", "What cannot be printed is shown as a question mark."),
 	}
 }

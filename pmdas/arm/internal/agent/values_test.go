@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
@@ -21,11 +22,11 @@ func bank(s *collect.Snapshot) {
 		Window: collect.Window{Count: 100, Rate: 1.5, Mean: 1000.5, Min: 500, Max: 9000, Median: 1100, P80: 2200, P95: 3300, P99: 4400}})
 	s.Trans = append(s.Trans, &collect.Tran{Name: "CheckingAccountQuery/new", App: 0, Key: "new", Active: 0})
 	for i, m := range []collect.Metric{
-		{Label: "bytes", Type: 2, Kind: collect.KindCounter, Count: 7, Sum: 1 << 40},
-		{Label: "queue", Type: 6, Kind: collect.KindGauge, Count: 8, Last: -2.5, Mean: 0.5, Min: -3, Max: 4},
-		{Label: "error", Type: 8, Kind: collect.KindID, Count: 9, LastID: 1<<64 - 1},
-		{Label: "who\x01", Type: 9, Kind: collect.KindString, Count: 10, Text: "me\nyou"},
-		{Label: "never", Type: 4, Kind: collect.KindGauge},
+		{Label: "bytes", Type: 2, Kind: reader.KindCounter, Count: 7, Sum: 1 << 40},
+		{Label: "queue", Type: 6, Kind: reader.KindGauge, Count: 8, Last: -2.5, Mean: 0.5, Min: -3, Max: 4},
+		{Label: "error", Type: 8, Kind: reader.KindID, Count: 9, LastID: 1<<64 - 1},
+		{Label: "who\x01", Type: 9, Kind: reader.KindString, Count: 10, Text: "me\nyou"},
+		{Label: "never", Type: 4, Kind: reader.KindGauge},
 	} {
 		m.Name = fmt.Sprintf("CheckingAccountQuery/LastCheckQuery/m%d", i)
 		s.Metrics = append(s.Metrics, &m)

@@ -27,6 +27,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 	"github.com/pcp-rtime/rtime/internal/throttle"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
@@ -74,7 +75,7 @@ type Collector struct {
 	refused  map[string]refusal
 	folded   map[string]uint64 // files that are in the record of the past, but could not be removed
 	rows     rows
-	past     past
+	past     *past.Record // nil until it is read
 	windows  windows
 	health   Health
 	refusals throttle.Log[uint32] // by the user whose file it is
@@ -147,9 +148,13 @@ func (c *Collector) pastDir() string { return filepath.Join(c.dir, layout.PastDi
 
 // open reads the record of the past.
 func (c *Collector) open() error {
-	if err := c.past.open(c, c.pastDir()); err != nil {
+	var err error
+	c.past, err = past.Open(past.Options{Dir: c.pastDir(), Apart: c.rows.apart, There: c.isThere, Fail: c.fail, Step: c.host.step},
+		c.rows.restore, c.recall)
+	if err != nil {
 		return err
 	}
+	c.health.Damaged = c.past.Damaged()
 	if err := c.openSwitches(); err != nil {
 		return err
 	}
@@ -221,7 +226,9 @@ func (c *Collector) close() {
 		}
 	}
 	clear(c.users)
-	_ = c.past.close() // all of it is in the files
+	if c.past != nil {
+		_ = c.past.Close() // all of it is in the files
+	}
 	c.letGo()
 }
 

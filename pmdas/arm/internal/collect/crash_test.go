@@ -88,7 +88,7 @@ func TestTornWrite(t *testing.T) {
 	first.Good(0, 1, 50, w.mono)
 	first.Die()
 	w.look()
-	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
 	before, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)

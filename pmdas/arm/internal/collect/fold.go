@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 )
 
 // The collector takes over a process that has ended, or whose file cannot be read any more, in
@@ -22,9 +23,9 @@ import (
 // makeEntry makes the entry of a process of which all has been read.
 func (c *Collector) makeEntry(p *proc) {
 	p.stage = stageRead
-	e := &pastEntry{File: p.file, Inode: p.inode}
-	trans := make(map[*tranRow]*pastTran)
-	of := func(id uint32) *pastTran {
+	e := &past.Entry{File: p.file, Inode: p.inode}
+	trans := make(map[*tranRow]*past.Tran)
+	of := func(id uint32) *past.Tran {
 		t := c.tran(p.n, id)
 		if t == nil {
 			return nil
@@ -39,13 +40,13 @@ func (c *Collector) makeEntry(p *proc) {
 		if to == nil {
 			return
 		}
-		to.add(t)
+		to.Add(t)
 		if mets == nil {
 			return
 		}
 		for i, m := range at(p.n.trans, id).rowsOf() {
 			if m != nil && mets[i].Count > 0 {
-				to.addMetric(m, &mets[i])
+				to.AddMetric(m.Label, &mets[i])
 			}
 		}
 	})
@@ -56,7 +57,7 @@ func (c *Collector) makeEntry(p *proc) {
 	}
 	p.r.PairTotals(func(i int, t reader.PairTotals) {
 		if i < len(p.pairs) && p.pairs[i] != nil {
-			e.Pairs = append(e.Pairs, pastPair{Name: p.pairs[i].Name, PairTotals: t})
+			e.Pairs = append(e.Pairs, past.Pair{Name: p.pairs[i].Name, PairTotals: t})
 		}
 	})
 	for _, row := range slices.SortedFunc(maps.Keys(trans), func(a, b *tranRow) int { return a.i - b.i }) {
@@ -73,11 +74,23 @@ func (t tran) rowsOf() (mets [MaxMetrics]*metricRow) {
 	return mets
 }
 
+// saveChoices records which names have rows of their own; false says that it could not.
+func (c *Collector) saveChoices() bool {
+	if !c.past.Save(c.rows.unsaved) {
+		return false
+	}
+	if len(c.rows.unsaved) > 0 {
+		c.rows.unsaved = nil
+		c.host.step("rows: recorded")
+	}
+	return true
+}
+
 // fold finishes a process that was read for the last time.
 func (c *Collector) fold(p *proc) {
 	if p.stage == stageRead {
 		// The choices that its rows depend on come first.
-		if !c.past.saveRows(c) || !c.past.add(c, p.u.uid, p.entry) {
+		if !c.saveChoices() || !c.past.Add(p.u.uid, p.entry) {
 			return // and again at the next look
 		}
 		p.stage, p.entry = stagePast, nil

@@ -39,7 +39,7 @@ func (c *Collector) look() {
 	c.rows.end()
 	c.followWishes()
 	c.saveSwitches()
-	c.past.saveRows(c)
+	c.saveChoices()
 	c.begun = true
 	now, _ := c.host.now()
 	c.health.Cycles++

@@ -1,11 +1,10 @@
 package collect
 
 import (
-	"math"
 	"strings"
 
-	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 )
 
 // add takes in what came to a metric of some cell, or was in the past. Values that were
@@ -13,18 +12,18 @@ import (
 func (m *metricRow) add(t *reader.MetricTotals, whole bool) {
 	m.dirty = true
 	m.Count += t.Count
-	if m.Kind == KindCounter {
-		m.Sum = finite(m.Sum + t.Sum)
+	if m.Kind == reader.KindCounter {
+		m.Sum = past.Finite(m.Sum + t.Sum)
 	}
-	if m.Kind == KindGauge {
-		m.total = finite(m.total + t.Sum)
+	if m.Kind == reader.KindGauge {
+		m.total = past.Finite(m.total + t.Sum)
 		m.Mean = m.total / float64(max(m.Count, 1))
 	}
 	if !whole {
 		return
 	}
 	m.Last, m.LastID, m.Text = t.Last, t.ID, t.Text
-	if m.Kind != KindGauge {
+	if m.Kind != reader.KindGauge {
 		return
 	}
 	if !m.ranged {
@@ -33,13 +32,10 @@ func (m *metricRow) add(t *reader.MetricTotals, whole bool) {
 	m.Min, m.Max = min(m.Min, t.Min), max(m.Max, t.Max)
 }
 
-// finite keeps a sum within what can be written down.
-func finite(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }
-
 // metricOf returns the row of a transaction's metric, or nil if the transaction has too many.
 func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
 	name := t.Name + "/" + strings.NewReplacer(" ", "", "/", "_").Replace(label)
-	k := kindOf(typ)
+	k := reader.KindOf(typ)
 	m := r.met[name]
 	if m != nil && m.Kind != k {
 		name += "." + k.String()
@@ -54,31 +50,4 @@ func (r *rows) metricOf(t *tranRow, label string, typ uint32) *metricRow {
 	t.mets = append(t.mets, m)
 	r.grown = true
 	return m
-}
-
-func kindOf(typ uint32) Kind {
-	switch typ {
-	case layout.TypeCounter32, layout.TypeCounter64, layout.TypeCntrDivr32:
-		return KindCounter
-	case layout.TypeGauge32, layout.TypeGauge64, layout.TypeGaugeDivr32:
-		return KindGauge
-	case layout.TypeNumericID32, layout.TypeNumericID64:
-		return KindID
-	}
-	return KindString
-}
-
-// String returns the kind as it stands in names.
-func (k Kind) String() string {
-	switch k {
-	case KindCounter:
-		return "counter"
-	case KindGauge:
-		return "gauge"
-	case KindID:
-		return "id"
-	case KindString:
-		return "string"
-	}
-	return "unknown"
 }

@@ -67,13 +67,13 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%d metrics", got)
 		}
 		for _, want := range []Metric{
-			{Name: "bytesread", Label: "bytes read", Type: layout.TypeCounter64, Kind: KindCounter, Count: 6, Sum: 200, Last: 40},
-			{Name: "queue_length", Label: "queue/length", Type: layout.TypeGauge32, Kind: KindGauge, Count: 4, Last: -4, Mean: -3, Min: -4, Max: -2},
-			{Name: "load", Label: "load", Type: layout.TypeGaugeDivr32, Kind: KindGauge, Count: 8, Last: 2.5, Mean: 2.5, Min: 1, Max: 4},
-			{Name: "code", Label: "code", Type: layout.TypeNumericID32, Kind: KindID, Count: 2, LastID: 404},
-			{Name: "mode", Label: "mode", Type: layout.TypeString8, Kind: KindString, Count: 2, Text: "fast"},
-			{Name: "metric6", Label: "metric6", Type: layout.TypeCntrDivr32, Kind: KindCounter, Count: 4, Sum: 3, Last: 1.5},
-			{Name: "part", Label: "part", Type: layout.TypeString32, Kind: KindString, Count: 18, Text: "wheel"},
+			{Name: "bytesread", Label: "bytes read", Type: layout.TypeCounter64, Kind: reader.KindCounter, Count: 6, Sum: 200, Last: 40},
+			{Name: "queue_length", Label: "queue/length", Type: layout.TypeGauge32, Kind: reader.KindGauge, Count: 4, Last: -4, Mean: -3, Min: -4, Max: -2},
+			{Name: "load", Label: "load", Type: layout.TypeGaugeDivr32, Kind: reader.KindGauge, Count: 8, Last: 2.5, Mean: 2.5, Min: 1, Max: 4},
+			{Name: "code", Label: "code", Type: layout.TypeNumericID32, Kind: reader.KindID, Count: 2, LastID: 404},
+			{Name: "mode", Label: "mode", Type: layout.TypeString8, Kind: reader.KindString, Count: 2, Text: "fast"},
+			{Name: "metric6", Label: "metric6", Type: layout.TypeCntrDivr32, Kind: reader.KindCounter, Count: 4, Sum: 3, Last: 1.5},
+			{Name: "part", Label: "part", Type: layout.TypeString32, Kind: reader.KindString, Count: 18, Text: "wheel"},
 		} {
 			want.Name = "Bank/Deposit/" + want.Name
 			if got := w.metric(want.Name); got != want {

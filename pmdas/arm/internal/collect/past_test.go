@@ -22,7 +22,7 @@ func TestNoRoomForThePast(t *testing.T) {
 	p := readertest.NewProc(t, w.dir, n, 100)
 	p.Good(0, 1, 1000, w.mono)
 	p.Die()
-	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
 	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to that
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestDamagedPast(t *testing.T) {
 		p.Die()
 		w.look()
 	}
-	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
 	b, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestPastOfEarlierVersion(t *testing.T) {
 	past := filepath.Join(w.dir, layout.PastDir)
 	for _, name := range []string{"rows", fmt.Sprint(w.uid)} {
 		var old []byte
-		path := filepath.Join(past, name+logSuffix)
+		path := filepath.Join(past, name+".past")
 		if err := journal.Peek(path, func(text []byte) error {
 			old = fmt.Appendf(old, "%08x %s\n", crc32.ChecksumIEEE(text), text)
 			return nil
@@ -103,7 +103,7 @@ func TestPastOfEarlierVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		old = append(old, "a line that is torn"...)
-		if err := os.WriteFile(filepath.Join(past, name+oldSuffix), old, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(past, name+".log"), old, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(path); err != nil {
@@ -118,7 +118,7 @@ func TestPastOfEarlierVersion(t *testing.T) {
 		if now != was {
 			t.Errorf("%+v, was %+v", now, was)
 		}
-		if left, err := filepath.Glob(filepath.Join(past, "*"+oldSuffix)); err != nil || len(left) > 0 {
+		if left, err := filepath.Glob(filepath.Join(past, "*.log")); err != nil || len(left) > 0 {
 			t.Errorf("left %v, %v", left, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestCompaction(t *testing.T) {
 	if w.steps["past: written anew"] < 2 { // one is that of rows
 		t.Errorf("%v", w.steps)
 	}
-	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+logSuffix)
+	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
 	for range 2 {
 		w.start()
 		w.look()
@@ -247,8 +247,8 @@ func TestNoRoomAtStart(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	past := filepath.Join(w.dir, layout.PastDir)
-	log, rows := filepath.Join(past, fmt.Sprint(w.uid)+logSuffix), filepath.Join(past, rowsLog)
-	defer block(t, rows+newSuffix)()
+	log, rows := filepath.Join(past, fmt.Sprint(w.uid)+".past"), filepath.Join(past, "rows.past")
+	defer block(t, rows+".new")()
 	count := uint64(0)
 	add := func() {
 		p := readertest.NewProc(t, w.dir, n, 100+uint32(count))
@@ -266,13 +266,13 @@ func TestNoRoomAtStart(t *testing.T) {
 	add()
 	w.look()
 	see()
-	if err := os.RemoveAll(rows + newSuffix); err != nil {
+	if err := os.RemoveAll(rows + ".new"); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
 	add()
 	w.look() // the log has two entries
-	unblock := block(t, log+newSuffix)
+	unblock := block(t, log+".new")
 	w.start()
 	w.look()
 	see()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 )
 
 // maxCells is how many cells of one user's processes are read. A cell that is known takes
@@ -28,7 +29,7 @@ type proc struct {
 	stage     stage
 	dead      bool
 	abandoned map[uint32]uint64
-	entry     *pastEntry
+	entry     *past.Entry
 }
 
 // stage is how far a process has been taken over.
@@ -173,7 +174,7 @@ func (c *Collector) metric(n *names, id uint32, t *tran, d *reader.MetricDelta) 
 		t.mets = new([MaxMetrics]*metricRow)
 	}
 	if m := t.mets[d.Index]; m != nil {
-		if m.Type != d.Type && kindOf(m.Type) != kindOf(d.Type) {
+		if m.Type != d.Type && reader.KindOf(m.Type) != reader.KindOf(d.Type) {
 			return nil
 		}
 		return m

@@ -1,6 +1,10 @@
 package collect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
+)
 
 // other is the name of the rows that take what is over a limit.
 const other = "other"
@@ -19,10 +23,10 @@ type rows struct {
 	pair map[string]*pairRow
 	met  map[string]*metricRow
 
-	own     [kinds]int             // rows that count against a limit
-	over    [kinds]map[string]bool // names that were over one
-	ever    [kinds]bool            // more names were over than are remembered
-	unsaved []choice
+	own     [past.Kinds]int             // rows that count against a limit
+	over    [past.Kinds]map[string]bool // names that were over one
+	ever    [past.Kinds]bool            // more names were over than are remembered
+	unsaved []past.Choice
 	grown   bool // since the last look
 
 	averaging []*tranRow // whose averages must be brought up to date
@@ -30,26 +34,9 @@ type rows struct {
 	were      []*tranRow // as of the one before
 }
 
-// kind tells the tables with limits apart.
-type kind int
-
-const (
-	kindApp kind = iota
-	kindTran
-	kindPair
-	kinds
-)
-
 // maxOver is how many names that are over a limit are remembered. After that all new
 // ones of the kind are over it.
 const maxOver = 65536
-
-// choice is a line in the record of rows.
-type choice struct {
-	Kind kind   `json:"k"`
-	Name string `json:"n,omitempty"`
-	Over bool   `json:"o,omitempty"` // with no name: so is all that is new
-}
 
 type appRow struct {
 	App
@@ -105,49 +92,49 @@ func (r *rows) init(apart bool) {
 
 // full decides whether a new name has a row of its own, and records it. limited tells
 // that it would be one too many.
-func (r *rows) full(k kind, name string, limited bool) bool {
+func (r *rows) full(k past.Kind, name string, limited bool) bool {
 	switch {
 	case r.over[k][name]:
 		return true
 	case !limited && !r.ever[k]:
 		r.own[k]++
-		r.unsaved = append(r.unsaved, choice{Kind: k, Name: name})
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name})
 		return false
 	case len(r.over[k]) < maxOver:
 		r.over[k][name] = true
-		r.unsaved = append(r.unsaved, choice{Kind: k, Name: name, Over: true})
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name, Over: true})
 	case !r.ever[k]:
 		r.ever[k] = true
-		r.unsaved = append(r.unsaved, choice{Kind: k, Over: true})
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Over: true})
 	}
 	return true
 }
 
 // restore makes a choice again that was recorded.
-func (r *rows) restore(c choice) {
+func (r *rows) restore(c past.Choice) {
 	switch {
-	case c.Kind < 0 || c.Kind >= kinds:
+	case c.Kind < 0 || c.Kind >= past.Kinds:
 	case c.Name == "":
 		r.ever[c.Kind] = true
 	case c.Over:
 		r.over[c.Kind][c.Name] = true
-	case c.Kind == kindApp:
-		r.own[kindApp]++
+	case c.Kind == past.AppName:
+		r.own[past.AppName]++
 		a := r.addApp(c.Name)
 		a.key = c.Name
 		if user, key, ok := strings.Cut(c.Name, ":"); ok && r.apart {
 			a.User, a.key = user, key
 		}
-	case c.Kind == kindTran:
+	case c.Kind == past.TranName:
 		app, key, ok := strings.Cut(c.Name, "/")
 		if a := r.app[app]; ok && a != nil {
-			r.own[kindTran]++
+			r.own[past.TranName]++
 			a.own++
 			r.addTran(a, key)
 		}
-	case c.Kind == kindPair:
+	case c.Kind == past.PairName:
 		parent, child := r.split(c.Name)
-		r.own[kindPair]++
+		r.own[past.PairName]++
 		r.addPair(c.Name, parent, child)
 	}
 }
@@ -180,7 +167,7 @@ func (r *rows) appOf(conf *Config, user, key, descr string) *appRow {
 		name = user + ":" + key
 	}
 	a := r.app[name]
-	if a == nil && name != other && r.full(kindApp, name, r.own[kindApp] >= conf.MaxApplications) {
+	if a == nil && name != other && r.full(past.AppName, name, r.own[past.AppName] >= conf.MaxApplications) {
 		return r.otherApp()
 	}
 	if a == nil {
@@ -224,7 +211,7 @@ func (r *rows) tranOf(conf *Config, a *appRow, key, descr string) *tranRow {
 	name := a.Name + "/" + key
 	t := r.tran[name]
 	if t == nil && key != other {
-		if r.full(kindTran, name, a.own >= conf.MaxPerApplication || r.own[kindTran] >= conf.MaxTransactions) {
+		if r.full(past.TranName, name, a.own >= conf.MaxPerApplication || r.own[past.TranName] >= conf.MaxTransactions) {
 			return r.otherTran(a)
 		}
 		a.own++
@@ -269,7 +256,7 @@ func (r *rows) pairOf(conf *Config, parent *tranRow, label string, child *tranRo
 	if p := r.pair[name]; p != nil {
 		return p
 	}
-	if r.full(kindPair, name, r.own[kindPair] >= conf.MaxPairs) {
+	if r.full(past.PairName, name, r.own[past.PairName] >= conf.MaxPairs) {
 		return r.addPair(other+">"+other, -1, -1)
 	}
 	return r.addPair(name, place, child.i)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
 // Snapshot is what one look found. Nothing of it changes any more; any number of
@@ -88,17 +89,6 @@ type App struct {
 	Trans     int    // its rows in Trans
 }
 
-// Kind says how to read an application-defined metric.
-type Kind int
-
-// The kinds of application-defined metrics (ARM 2.0 guide, data buffers).
-const (
-	KindCounter Kind = iota + 1 // Sum
-	KindGauge                   // Last, Mean, Min, Max
-	KindID                      // LastID
-	KindString                  // Text
-)
-
 // Metric is an application-defined metric of a transaction. Metrics of the same name and
 // kind of one transaction are one row, whichever programs gave them.
 type Metric struct {
@@ -106,7 +96,7 @@ type Metric struct {
 	Tran  int    // place of its transaction in Trans
 	Label string // the metric's name as the program gave it
 	Type  uint32 // as in the data buffer: 1 to 10
-	Kind  Kind
+	Kind  reader.Kind
 
 	Count          uint64  // values given
 	Sum            float64 // of a counter; never goes back

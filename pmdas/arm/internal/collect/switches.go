@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // What the agent tells programs stands in files of its own, one for each file of names with
@@ -17,7 +18,7 @@ func (c *Collector) switchesDir() string { return filepath.Join(c.dir, layout.Sw
 // openSwitches removes what another collector asked for: its wishes ended with it.
 func (c *Collector) openSwitches() error {
 	dir := c.switchesDir()
-	if err := makeOwn(dir, layout.SwitchesDirMode); err != nil {
+	if err := segdir.MakeOwn(dir, layout.SwitchesDirMode); err != nil {
 		return err
 	}
 	list, err := os.ReadDir(dir)
@@ -50,7 +51,7 @@ func (c *Collector) writeSwitches(n *names) error {
 	if n.switches == (layout.Switches{}) {
 		return removeFile(path)
 	}
-	if err := makeOwn(c.switchesDir(), layout.SwitchesDirMode); err != nil {
+	if err := segdir.MakeOwn(c.switchesDir(), layout.SwitchesDirMode); err != nil {
 		return err
 	}
 	beside := path + layout.NewPrefix

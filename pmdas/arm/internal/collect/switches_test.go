@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -125,7 +126,7 @@ func TestSwitchesDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.start()
-	if info, err := os.Stat(dir); err != nil || owner(info) != uint32(os.Geteuid()) || len(w.glob(layout.SwitchesDir+".not-ours-*")) != 1 {
+	if info, err := os.Stat(dir); err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) || len(w.glob(layout.SwitchesDir+".not-ours-*")) != 1 {
 		t.Fatalf("%v, %v", info, err)
 	}
 	if err := os.Remove(dir); err != nil {

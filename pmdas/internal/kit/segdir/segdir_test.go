@@ -197,3 +197,23 @@ func TestClose(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeOwn: what others have put in the place of a directory of one's own, or may write
+// into, is not used.
+func TestMakeOwn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "own")
+	for what, make := range map[string]func() error{
+		"nothing":               func() error { return nil },
+		"a link":                func() error { return os.Symlink("/", dir) },
+		"a file":                func() error { return os.WriteFile(dir, nil, 0o600) },
+		"anybody's":             func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)) },
+		"one with another mode": func() error { return os.Mkdir(dir, 0o755) },
+	} {
+		if err := errors.Join(os.RemoveAll(dir), make(), MakeOwn(dir, 0o700)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if info, err := os.Lstat(dir); err != nil || info.Mode() != fs.ModeDir|0o700 {
+			t.Errorf("%s: %v, %v", what, info.Mode(), err)
+		}
+	}
+}

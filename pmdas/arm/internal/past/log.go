@@ -1,23 +1,21 @@
-package collect
+package past
 
 import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/pcp-rtime/rtime/internal/journal"
 )
 
-// logFile is a journal of JSON. It is made when something is written to it for the first
+// log is a journal of JSON. It is made when something is written to it for the first
 // time.
-type logFile struct {
+type log struct {
 	path string
 	j    *journal.Journal // nil while there is none
 	step func(string)
@@ -25,22 +23,8 @@ type logFile struct {
 
 func unmarshal(line []byte, v any) error { return json.Unmarshal(line, v) }
 
-func inode(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-	return 0
-}
-
-func owner(info fs.FileInfo) uint32 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Uid
-	}
-	return ^uint32(0)
-}
-
 // open opens the journal, and calls f with what each record holds.
-func (l *logFile) open(f func(text []byte) error) (*journal.Damage, error) {
+func (l *log) open(f func(text []byte) error) (*journal.Damage, error) {
 	j, damage, err := journal.Open(l.path, f, journal.Options{Step: func(what string) {
 		switch what {
 		case "rename":
@@ -56,7 +40,7 @@ func (l *logFile) open(f func(text []byte) error) (*journal.Damage, error) {
 func none([]byte) error { return nil }
 
 // add appends a record.
-func (l *logFile) add(v any) error {
+func (l *log) add(v any) error {
 	if l.j == nil {
 		if _, err := l.open(none); err != nil {
 			return err
@@ -74,7 +58,7 @@ func (l *logFile) add(v any) error {
 }
 
 // replace writes the file anew, of these records.
-func (l *logFile) replace(list ...any) error {
+func (l *log) replace(list ...any) error {
 	if l.j == nil {
 		if _, err := l.open(none); err != nil {
 			return err
@@ -96,7 +80,7 @@ func (l *logFile) replace(list ...any) error {
 
 // read opens the file, if it is there, and calls f for what each record holds. It says how
 // many records are damaged, or refused by f; the file is set aside then, which may fail.
-func (l *logFile) read(f func(text []byte) error) (damage *journal.Damage, err error) {
+func (l *log) read(f func(text []byte) error) (damage *journal.Damage, err error) {
 	if err := l.takeOld(); err != nil {
 		return nil, err
 	}
@@ -111,7 +95,7 @@ func (l *logFile) read(f func(text []byte) error) (damage *journal.Damage, err e
 const oldSuffix = ".log"
 
 // takeOld makes a journal of such a log, and removes it.
-func (l *logFile) takeOld() error {
+func (l *log) takeOld() error {
 	old := strings.TrimSuffix(l.path, logSuffix) + oldSuffix
 	data, err := os.ReadFile(old)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +135,7 @@ func parseOld(b []byte) (text []byte, ok bool) {
 	return text, sum == [4]byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)} && json.Valid(text)
 }
 
-func (l *logFile) close() error {
+func (l *log) close() error {
 	if l.j == nil {
 		return nil
 	}
@@ -161,32 +145,12 @@ func (l *logFile) close() error {
 }
 
 // missing reports whether somebody has removed the file.
-func (l *logFile) missing() bool { return l.j != nil && !l.j.Present() }
+func (l *log) missing() bool { return l.j != nil && !l.j.Present() }
 
 // again makes such a file anew, with all that was in it.
-func (l *logFile) again() error {
+func (l *log) again() error {
 	if !l.missing() {
 		return nil
 	}
 	return l.j.Sync()
-}
-
-// entries returns what is in a user's log, but for what cannot be used.
-func (l *userLog) entries() (list []*pastEntry, err error) {
-	err = l.j.Read(func(text []byte) error {
-		e := new(pastEntry)
-		if unmarshal(text, e) == nil {
-			list = append(list, e)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// damaged tells of damage to a log.
-func (c *Collector) damaged(d *journal.Damage) {
-	if d != nil {
-		c.fail(fmt.Errorf("%v", d))
-		c.health.Damaged += uint64(d.Lines)
-	}
 }
