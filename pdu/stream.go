@@ -56,6 +56,9 @@ func (r *Reader) Next() ([]byte, error) {
 	return b, nil
 }
 
+// Buffered returns how many bytes have been read and not been returned yet.
+func (r *Reader) Buffered() int { return r.end - r.start }
+
 // fill reads until n bytes are there.
 func (r *Reader) fill(n int) error {
 	for empty := 0; r.end-r.start < n; {
