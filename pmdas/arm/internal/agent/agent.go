@@ -1,11 +1,11 @@
 // Package agent is the table of the agent rtarm: which metrics there are, and where in
-// the collector's snapshot their values come from. Segments and processes are package
-// collect's.
+// the collector's snapshot their values come from. Package collect reads segments and
+// watches processes.
 //
-// The collector runs apart and leaves snapshots that never change. Each request is
-// answered from the one that was the latest when it came, so all values of a fetch belong
-// together and no fetch waits. An instance carries the place of its row in the snapshot's
-// lists, which only grow.
+// The collector runs in a goroutine of its own and leaves snapshots that never change. The
+// agent answers each request from the snapshot that was the latest when the request came, so
+// all values of a fetch belong together and no fetch waits. An instance carries the place of
+// its row in the snapshot's lists, which only grow.
 package agent
 
 import (
@@ -34,18 +34,18 @@ type collector interface {
 	Trace(name string, on bool)
 }
 
-// Agent is the agent rtarm. All fields belong to the serving goroutine but for those
-// that say otherwise.
+// Agent is the agent rtarm. All fields belong to the serving goroutine, except those
+// whose comments say otherwise.
 type Agent struct {
 	kit.Base
 	conf collect.Config
 	open func(collect.Config, collect.Options) (collector, error)
 
-	collector collector         // set before any goroutine starts, and not changed
-	snap      *collect.Snapshot // the latest, as of the present request
-	rows      uint64            // of the snapshot that grow took in
+	collector collector         // set before any goroutine starts, and not changed later
+	snap      *collect.Snapshot // the latest when the present request came
+	rows      uint64            // of the snapshot whose rows became instances last
 	taken     taken
-	trans     *pmda.InDom[int] // place in snap.Trans, as the others in theirs
+	trans     *pmda.InDom[int] // an instance is a place in snap.Trans; below, in the other lists
 	apps      *pmda.InDom[int]
 	metrics   *pmda.InDom[int]
 	pairs     *pmda.InDom[int]
@@ -78,7 +78,7 @@ func (a *Agent) declare() *pmda.Agent {
 	}
 }
 
-// refresh takes the latest snapshot, which is what the request will be answered from.
+// refresh takes the latest snapshot, from which the request will be answered.
 func (a *Agent) refresh(*pmda.Request) {
 	a.snap = a.collector.Snapshot()
 	a.grow()

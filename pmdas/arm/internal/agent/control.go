@@ -19,7 +19,7 @@ func settings() []kit.Setting[collect.Config] {
 		Get:     func(c *collect.Config) float64 { return c.Interval.Seconds() },
 		Set:     func(c *collect.Config, v float64) { c.Interval = kit.Seconds(v) },
 		OneLine: "time between two rounds of collecting",
-		Help:    "Values are as old as that at most.",
+		Help:    "Values are at most this old.",
 	}, {
 		Item: 1, Name: "weight", Units: pcp.None, Least: conf.MinWeight, Most: conf.MaxWeight,
 		Get:     func(c *collect.Config) float64 { return 100 * c.Weight },
@@ -30,7 +30,7 @@ func settings() []kit.Setting[collect.Config] {
 		Get:     func(c *collect.Config) float64 { return c.Window.Seconds() },
 		Set:     func(c *collect.Config, v float64) { c.Window = kit.Seconds(v) },
 		OneLine: "length of the rolling window of rtime.arm.window",
-		Help:    "A window that is shorter than the interval is as long as that. A change empties\nthe window.",
+		Help:    "A window that is shorter than the interval is made as long as the interval. A change\nempties the window.",
 	}, {
 		Item: 3, Name: "buffers", Units: pcp.Count, Least: conf.MinBuffers, Most: conf.MaxBuffers, Whole: true,
 		Get:     func(c *collect.Config) float64 { return float64(c.Buffers) },
@@ -60,9 +60,9 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 			return 0, true
 		}),
 		OneLine: "whether each instance of a transaction is traced: 1 or 0",
-		Help: "Storing 1 has all programs leave a record of each start, update and stop of the\n" +
-			"transaction for rtime.arm.trace.records, and costs them time; 0 ends that. Single\n" +
-			"transactions that a program asks to be traced are traced anyway.\n" + mayStore +
+		Help: "If 1 is stored, all programs record each start, update and stop of the transaction\n" +
+			"for rtime.arm.trace.records, which costs them time. Storing 0 ends that. A single\n" +
+			"transaction that a program asks to be traced is traced in any case.\n" + mayStore +
 			"\nWhat is stored lasts until the agent ends.",
 		Store: a.storeTrace})
 }
@@ -80,7 +80,7 @@ func (a *Agent) storeTrace(st *pmda.Store) error {
 		return pcp.ErrInst
 	}
 	if n > 1 {
-		return fmt.Errorf("%w: %s %d is neither 0 nor 1", pcp.ErrBadStore, st.Name, n)
+		return fmt.Errorf("%w: %s: %d is neither 0 nor 1", pcp.ErrBadStore, st.Name, n)
 	}
 	delete(a.traced, place)
 	if n == 1 {

@@ -25,7 +25,7 @@ func typeName(n uint32) string {
 	return fmt.Sprintf("type %d", n)
 }
 
-// perMetric gets a value of each application-defined metric of a kind; 0 is any.
+// perMetric gets a value of each application-defined metric of a kind; 0 stands for all kinds.
 func perMetric[V pcp.Scalar](a *Agent, kind reader.Kind, get func(*collect.Metric) V) pmda.Getter {
 	return pmda.Per(a.metrics, func(i int) (V, bool) {
 		m := a.snap.Metrics[i]
@@ -37,7 +37,8 @@ func perMetric[V pcp.Scalar](a *Agent, kind reader.Kind, get func(*collect.Metri
 	})
 }
 
-// definedMetrics are what applications define, by kind.
+// definedMetrics have the values of metrics that applications define. Which of them has a
+// value depends on the kind of the metric.
 func (a *Agent) definedMetrics() []pmda.Metric {
 	row := func(item int, name string, sem pcp.Sem, get pmda.Getter, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.arm.metric." + name, Cluster: clusterMetric, Item: item, Sem: sem,
@@ -46,9 +47,9 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 	gauge := func(item int, name string, get func(*collect.Metric) float64, oneline, help string) pmda.Metric {
 		return row(item, "gauge."+name, pcp.SemInstant, perMetric(a, reader.KindGauge, get), oneline, help)
 	}
-	const types = "Types with a divisor are divided by it."
+	const types = "A value with a divisor is divided by it."
 	values := row(1, "values", pcp.SemCounter, perMetric(a, 0, func(m *collect.Metric) uint64 { return m.Count }),
-		"how often the metric was given", "At starts, updates and stops.")
+		"values of the metric that were given", "A program may give a value at each start, update and stop.")
 	values.Units = pcp.Count
 	return []pmda.Metric{
 		row(0, "type", pcp.SemDiscrete, perMetric(a, 0, func(m *collect.Metric) string { return typeName(m.Type) }),
@@ -57,7 +58,7 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 		row(2, "counter", pcp.SemCounter, perMetric(a, reader.KindCounter, func(m *collect.Metric) float64 { return m.Sum }),
 			"what was added to a counter between start and stop of transactions",
 			"The sum over all transactions. A program gives the counter's reading at the start,\n"+
-				"at updates and at the stop, of which the differences count.\n"+types),
+				"at updates and at the stop, and the differences are added up.\n"+types),
 		gauge(3, "last", func(m *collect.Metric) float64 { return m.Last },
 			"latest value of a gauge", types),
 		gauge(4, "mean", func(m *collect.Metric) float64 { return m.Mean },
@@ -67,9 +68,9 @@ func (a *Agent) definedMetrics() []pmda.Metric {
 		gauge(6, "max", func(m *collect.Metric) float64 { return m.Max },
 			"largest value of a gauge", "Over all values that were ever given."),
 		row(7, "id", pcp.SemDiscrete, perMetric(a, reader.KindID, func(m *collect.Metric) uint64 { return m.LastID }),
-			"latest value of a numeric identifier", "Such as the number of a message or of an error: not a measurement."),
+			"latest value of a numeric identifier", "It identifies something, such as a message or an error, and measures nothing."),
 		row(8, "string", pcp.SemDiscrete, perMetric(a, reader.KindString, func(m *collect.Metric) string { return printable(m.Text) }),
-			"latest value of a string", "What cannot be printed is shown as a question mark."),
+			"latest value of a string", "A character that cannot be printed is shown as a question mark."),
 	}
 }
 
@@ -82,17 +83,17 @@ func (a *Agent) parentMetrics() []pmda.Metric {
 	}
 	return []pmda.Metric{
 		counter(0, "count", func(p *collect.Pair) uint64 { return p.Count },
-			"transactions as part of a parent that ended with status good",
-			"They are in rtime.arm.count of the transaction, too."),
+			"transactions that ran as part of a parent and ended with status good",
+			"They also count in rtime.arm.count of the transaction."),
 		counter(1, "aborted", func(p *collect.Pair) uint64 { return p.Aborted },
-			"transactions as part of a parent that ended with status aborted", ""),
+			"transactions that ran as part of a parent and ended with status aborted", ""),
 		counter(2, "failed", func(p *collect.Pair) uint64 { return p.Failed },
-			"transactions as part of a parent that ended with status failed", ""),
+			"transactions that ran as part of a parent and ended with status failed", ""),
 		{
 			Name: "rtime.arm.parent.total", Cluster: clusterParent, Item: 3, Sem: pcp.SemCounter, Units: pcp.Microseconds,
 			Get:     pmda.Per(a.pairs, func(i int) (float64, bool) { return micros(a.snap.Pairs[i].GoodNS), true }),
-			OneLine: "time that transactions took as part of a parent",
-			Help:    "Of those that ended with status good. See rtime.arm.time.total.",
+			OneLine: "time that transactions took which ran as part of a parent",
+			Help:    "Only transactions that ended with status good count. See rtime.arm.time.total.",
 		},
 	}
 }
@@ -105,16 +106,16 @@ func (a *Agent) appMetrics() []pmda.Metric {
 			Get: pmda.Per(a.apps, func(i int) (uint32, bool) { return uint32(get(a.snap.Apps[i])), true })}
 	}
 	return []pmda.Metric{
-		row(0, "users", pcp.Count, func(p *collect.App) int { return p.Users }, "users of whom a process uses the application", ""),
+		row(0, "users", pcp.Count, func(p *collect.App) int { return p.Users }, "users with a process that uses the application", ""),
 		row(1, "processes", pcp.Count, func(p *collect.App) int { return p.Processes }, "processes that use the application",
-			"Each has called arm_init oftener than arm_end."),
+			"Each of them has called arm_init more often than arm_end."),
 		row(2, "active", pcp.None, func(p *collect.App) int {
 			if p.Active {
 				return 1
 			}
 			return 0
-		}, "whether the application is in use: 1 or 0", "Its transactions answer -1 to arm_start while it is not."),
+		}, "whether the application is in use: 1 or 0", "While it is not in use, arm_start returns -1 for its transactions."),
 		row(3, "transactions", pcp.Count, func(p *collect.App) int { return p.Trans }, "transactions of the application",
-			"Those that are not in use any more included."),
+			"This includes those that are not in use any more."),
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // firstLook is how long the agent's start waits for the first look, which takes a few
-// milliseconds. So clients that are connected when a killed agent is started again miss no
-// value. pmcd waits for the agent meanwhile, but not for long.
+// milliseconds. So clients miss no value if they are connected when a killed agent is
+// started again. pmcd waits meanwhile, and would give the agent up after a long wait.
 const firstLook = 500 * time.Millisecond
 
 // start begins to collect.
@@ -45,7 +45,7 @@ func (a *Agent) start(s *pmda.Server) error {
 	return nil
 }
 
-// collect ends the agent if nothing can be collected, so that pmcd starts another.
+// collect runs the collector. If that fails, it ends the agent, so that pmcd starts another.
 func (a *Agent) collect(ctx context.Context) {
 	if err := a.collector.Run(ctx); err != nil {
 		a.Log.Printf("collecting has ended: %v", err)
@@ -60,7 +60,7 @@ func (a *Agent) reload() error {
 		return err
 	}
 	if a.conf.UsersApart != apart {
-		a.Log.Printf("the keyword users takes effect when the agent is started again")
+		a.Log.Printf("the new value of the keyword users takes effect when the agent is started again")
 		a.conf.UsersApart = apart
 	}
 	a.collector.Configure(a.conf)

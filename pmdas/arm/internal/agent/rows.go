@@ -13,36 +13,35 @@ func (a *Agent) declareInDoms() {
 	a.trans = &pmda.InDom[int]{
 		Serial: 0, Name: "transactions", Keep: true,
 		OneLine: "transactions",
-		Help: "An instance for each transaction, APPLICATION/TRANSACTION, by the names that\n" +
-			"programs gave with their blanks removed and cut to 31 bytes. All processes of all\n" +
-			"users that use the same names count as one, unless the configuration says users\n" +
-			"apart; the names then begin with the user's and a colon. APPLICATION/other takes\n" +
-			"the transactions of an application that are too many. A transaction stays for as\n" +
-			"long as the agent knows what was counted: until the machine is started anew.",
+		Help: "Each transaction has an instance APPLICATION/TRANSACTION. The names are those that\n" +
+			"programs gave, without blanks and cut to 31 bytes. All processes of all users that\n" +
+			"use the same names count as one, unless the configuration has the line users apart;\n" +
+			"then names begin with the user's name and a colon. APPLICATION/other counts the\n" +
+			"transactions of an application that are over a limit. An instance stays until the\n" +
+			"machine is started again.",
 		InstanceLabels: func(i int) pcp.Labels { return a.tranLabels(a.snap.Trans[i]) },
 	}
 	a.apps = &pmda.InDom[int]{
 		Serial: 1, Name: "applications", Keep: true,
 		OneLine: "applications",
-		Help: "An instance for each application that a program has named, by its name with the\n" +
-			"blanks removed and cut to 31 bytes.",
+		Help: "Each application that a program has named has an instance. The name is without blanks\n" +
+			"and cut to 31 bytes.",
 		InstanceLabels: func(i int) pcp.Labels { return appLabels(a.snap.Apps[i]) },
 	}
 	a.metrics = &pmda.InDom[int]{
 		Serial: 2, Name: "application metrics", Keep: true,
 		OneLine: "metrics that applications define for their transactions",
-		Help: "An instance for each metric of each transaction, APPLICATION/TRANSACTION/METRIC.\n" +
+		Help: "Each metric of each transaction has an instance APPLICATION/TRANSACTION/METRIC.\n" +
 			"Programs describe up to six numbers and a string when they name a transaction, and\n" +
 			"give the values at its start, updates and stop (ARM 2.0, data buffers).",
 		InstanceLabels: a.metricLabels,
 	}
 	a.pairs = &pmda.InDom[int]{
 		Serial: 3, Name: "parents", Keep: true,
-		OneLine: "transactions with the transaction that they are part of",
-		Help: "An instance for each pair of transactions of which the second ran as part of the\n" +
-			"first, as the correlator said that the second was started with:\n" +
-			"APPLICATION/TRANSACTION>APPLICATION/TRANSACTION. A parent that was not measured on\n" +
-			"this host is VENDOR:ADDRESS:CLASS.",
+		OneLine: "transactions, each with the transaction that it is part of",
+		Help: "Two transactions have an instance if the second was started with a correlator of the\n" +
+			"first, its parent: APPLICATION/TRANSACTION>APPLICATION/TRANSACTION. A parent that was\n" +
+			"not measured on this host is VENDOR:ADDRESS:CLASS.",
 		InstanceLabels: a.pairLabels,
 	}
 }
@@ -94,8 +93,8 @@ func (a *Agent) metricLabels(i int) pcp.Labels {
 	return append(a.tranLabels(a.snap.Trans[m.Tran]), pcp.Label{Name: "metric", Value: printable(m.Label)})
 }
 
-// pairLabels are the child's, with the name of the parent. The pair that counts everything
-// beyond the limit has none.
+// pairLabels are the labels of the child, and the name of the parent. The pair that counts
+// everything over the limit has no labels.
 func (a *Agent) pairLabels(i int) pcp.Labels {
 	p := a.snap.Pairs[i]
 	if p.Child < 0 {
@@ -105,7 +104,7 @@ func (a *Agent) pairLabels(i int) pcp.Labels {
 	return append(a.tranLabels(a.snap.Trans[p.Child]), pcp.Label{Name: "parent", Value: parent})
 }
 
-// appendNotes appends the labels of a row other than its name.
+// appendNotes appends the labels of a row that are not parts of its name.
 func appendNotes(l pcp.Labels, descr, user string) pcp.Labels {
 	if descr != "" {
 		l = append(l, pcp.Label{Name: "description", Value: printable(descr), Optional: true})
@@ -124,8 +123,8 @@ func plainName(p *collect.App) string {
 	return strings.TrimPrefix(p.Name, p.User+":")
 }
 
-// printable makes text of what a program gave: labels and string values travel through
-// JSON and to terminals. It allocates only where there is something to replace.
+// printable makes text of what a program gave, because labels and string values travel
+// through JSON and to terminals. It allocates only if there is something to replace.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {

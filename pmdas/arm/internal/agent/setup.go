@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/conf"
 )
 
-// setup reads the configuration and, while the agent is still root, makes the directory
-// that programs put their segments into.
+// setup reads the configuration. While the agent is still root, it also makes the directory
+// into which programs put their segments.
 func (a *Agent) setup(o *pmda.Options) error {
 	if err := a.Setup(o); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (a *Agent) load(path string) (err error) {
 	return err
 }
 
-// tryColumns is what pmdartarm --try prints of each transaction.
+// tryColumns are the columns that pmdartarm --try prints for each transaction.
 var tryColumns = []pmda.Column{
 	{Metric: "rtime.arm.count", Head: "COUNT"},
 	{Metric: "rtime.arm.aborted", Head: "ABORTED"},
@@ -37,8 +37,8 @@ var tryColumns = []pmda.Column{
 	{Metric: "rtime.arm.window.max", Head: "MAX"},
 }
 
-// try has nothing to prepare. The program does the agent's work without PCP: it takes over the
-// counts of processes that have ended, and leaves them to the next agent.
+// try only checks its arguments. With --try the program does the agent's work without PCP: it
+// takes over the counts of processes that have ended, and leaves them to the next agent.
 func (a *Agent) try(_ *pmda.Server, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--try: unexpected argument %q", args[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
-// numbers are what the latest snapshot says of the collector.
+// numbers are figures about the collector, from the latest snapshot.
 func (a *Agent) numbers() []kit.Number {
 	gauge := func(item int, name, oneline, help string, get func(*collect.Snapshot) uint64) kit.Number {
 		return kit.Gauge(item, name, oneline, help, func() uint64 { return get(a.snap) })
@@ -29,7 +29,7 @@ func (a *Agent) numbers() []kit.Number {
 			func(s *collect.Snapshot) uint64 { return uint64(s.Health.NameFiles) }),
 		gauge(5, "bytes", "size of all files that are mapped", "", func(s *collect.Snapshot) uint64 { return s.Health.Bytes }).In(pcp.Bytes),
 		gauge(6, "refused", "files in the directory that are not read",
-			"A file is not read if its content is damaged, if its owner is not the user in its\nname, or if it is beyond a limit. "+logged,
+			"A file is not read if its content is damaged, if its owner is not the user in its\nname, or if it is over a limit. "+logged,
 			func(s *collect.Snapshot) uint64 { return uint64(s.Health.Refused) }),
 		counter(7, "refusals", "times that a file was refused", logged, func(h *collect.Health) uint64 { return h.RefusedEver }),
 		counter(8, "cycles", "rounds of collecting", "", func(h *collect.Health) uint64 { return h.Cycles }),
@@ -44,10 +44,10 @@ func (a *Agent) numbers() []kit.Number {
 			func(h *collect.Health) uint64 { return h.Swept }),
 		counter(14, "errors", "errors of the directory and of the record of the past", logged,
 			func(h *collect.Health) uint64 { return h.Errors }),
-		counter(15, "damaged", "records of the past that were set aside as damaged", "What ended processes had counted is lost with such a record.",
+		counter(15, "damaged", "damaged lines in the record of the past", "What such a line says of ended processes is lost. The file was set aside.",
 			func(h *collect.Health) uint64 { return h.Damaged }),
 		gauge(16, "over_limit", "transactions that are counted in an instance named other",
-			"They are beyond maxperapplication, maxtransactions or maxapplications of the\nconfiguration.",
+			"They are over one of the limits maxperapplication, maxtransactions and\nmaxapplications of the configuration.",
 			func(s *collect.Snapshot) uint64 { return s.Health.OverCap }),
 		counter(17, "no_room", "starts that found no room in their process's file",
 			"Too many transactions run at once, or the file system is full. arm_start returned\nan error to the program.",
@@ -56,12 +56,12 @@ func (a *Agent) numbers() []kit.Number {
 			func(h *collect.Health) uint64 { return h.BadHandles }),
 		counter(19, "bad_data", "data buffers that were ignored and belong to no transaction", "rtime.arm.bad_data counts those that belong to one.",
 			func(h *collect.Health) uint64 { return h.BadData }),
-		counter(20, "parents_lost", "parents that found no room", "Their children are measured, but are in no instance of rtime.arm.parent.",
+		counter(20, "parents_lost", "parents that found no room in a process's file", "Their children are measured, but count in no instance of rtime.arm.parent.",
 			func(h *collect.Health) uint64 { return h.PairsLost }),
 	}
 }
 
-// agentMetrics are the agent's own state.
+// agentMetrics export the agent's own state.
 func (a *Agent) agentMetrics() []pmda.Metric {
 	rows := kit.NumberMetrics("rtime.arm.agent.", clusterAgent, a.Numbers)
 	text := func(item int, name, oneline, help string, get func(*collect.Health) string) pmda.Metric {
@@ -81,7 +81,7 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 		pmda.Metric{
 			Name: "rtime.arm.agent.unnamed", Cluster: clusterAgent, Item: 32, Sem: pcp.SemInstant, Units: pcp.Count,
 			Get:     pmda.Value(func() (uint64, error) { return uint64(a.unnamed), nil }),
-			OneLine: "transactions and others that could not become instances",
-			Help:    "The agent's log has the reason for the first 20.",
+			OneLine: "rows that could not become instances",
+			Help:    "They are transactions, applications, metrics or parents. The agent's log has the\nreason for the first 20.",
 		})
 }

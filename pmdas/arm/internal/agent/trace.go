@@ -15,19 +15,19 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// maxPending is how many events wait at most until the serving goroutine has time.
+// maxPending is how many events may wait for the serving goroutine.
 const maxPending = 10000
 
-// events are those of traced transactions, on their way from the collector to clients.
+// events are events of traced transactions, on their way from the collector to clients.
 type events struct {
-	wake func() // has queueEvents called by the serving goroutine
+	wake func() // makes the serving goroutine call queueEvents
 
 	mu      sync.Mutex
 	pending []*collect.Event
 	total   uint64
 	missed  uint64
 
-	queue pmda.EventQueue // the serving goroutine's, as all below
+	queue pmda.EventQueue // this and all below belong to the serving goroutine
 	spare []*collect.Event
 	users map[uint32]string
 }
@@ -46,7 +46,7 @@ func (e *events) add(ev *collect.Event) {
 	}
 }
 
-// miss takes the number of events that nobody could read.
+// miss takes a number of events that were overwritten before they were read.
 func (e *events) miss(n uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *events) counts() (total, missed uint64) {
 	return e.total, e.missed
 }
 
-// queueEvents moves what is pending into the queues of clients.
+// queueEvents moves the pending events into the queues of clients.
 func (a *Agent) queueEvents() {
 	e := &a.events
 	e.mu.Lock()
@@ -77,7 +77,7 @@ func (a *Agent) queueEvents() {
 	e.mu.Unlock()
 }
 
-// record makes a record of an event: flags and parameters.
+// record makes a record, with flags and parameters, of an event.
 func (a *Agent) record(ev *collect.Event) pcp.EventRecord {
 	r := pcp.EventRecord{Time: ev.Time, Flags: pcp.EventPoint}
 	put := func(p param, v pcp.Value) {
@@ -120,7 +120,7 @@ func statusName(n int32) string {
 	return strconv.Itoa(int(n))
 }
 
-// user returns the name of a user, or the number where there is none.
+// user returns the name of a user, or the number of one without a name.
 func (e *events) user(uid uint32) string {
 	name, ok := e.users[uid]
 	if ok {
@@ -137,7 +137,7 @@ func (e *events) user(uid uint32) string {
 	return name
 }
 
-// metricsText has the metrics of an event as NAME=VALUE, with blanks between them.
+// metricsText returns the metrics of an event as NAME=VALUE, separated by blanks.
 func metricsText(ev *collect.Event) string {
 	var b strings.Builder
 	for _, m := range ev.Metrics {
@@ -194,8 +194,8 @@ const (
 	paramProgram
 )
 
-// traceMetrics are the records of traced transactions, and their parameters, which are
-// metrics that have values in records only.
+// traceMetrics are the records of traced transactions, and their parameters. Parameters are
+// metrics that have values only in records.
 func (a *Agent) traceMetrics() []pmda.Metric {
 	trace := func(item int, name string, sem pcp.Sem, get pmda.Getter, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.arm.trace." + name, Cluster: clusterTrace, Item: item, Sem: sem, Units: pcp.Count,
@@ -203,25 +203,27 @@ func (a *Agent) traceMetrics() []pmda.Metric {
 	}
 	records := trace(0, "records", pcp.SemInstant, pmda.Events(pcp.TypeHighresEvent, &a.events.queue),
 		"starts, updates and stops of traced transactions",
-		"Those that a program asks to be traced, and all of the transactions for which 1 was\n"+
-			"stored into rtime.arm.control.trace. Each client gets each record once, from its\n"+
-			"first fetch on. The parameters are below rtime.arm.trace.param.")
+		"A transaction is traced if its program asks for that, or if 1 was stored into\n"+
+			"rtime.arm.control.trace for its instance. Each client gets each record once,\n"+
+			"beginning with its first fetch. The parameters of records are below\n"+
+			"rtime.arm.trace.param.")
 	records.Units = pcp.None
 	rows := []pmda.Metric{records,
 		trace(1, "count", pcp.SemCounter, pmda.Value(func() (uint64, error) { n, _ := a.events.counts(); return n, nil }),
-			"records of traced transactions", "Whether or not a client fetches them."),
+			"records of traced transactions", "They count whether or not a client fetches them."),
 		trace(2, "missed", pcp.SemCounter, pmda.Value(func() (uint64, error) { _, n := a.events.counts(); return n, nil }),
 			"records of traced transactions that were lost",
-			"A process keeps its latest 128 records. What is overwritten before the agent comes\n"+
-				"by, which it does every rtime.arm.control.interval seconds, is lost."),
+			"A process keeps its latest 128 records. The agent reads them every\n"+
+				"rtime.arm.control.interval seconds. Records that the process overwrites before that\n"+
+				"are lost."),
 		trace(3, "dropped", pcp.SemCounter, pmda.Value(func() (uint64, error) { return a.events.queue.Dropped(), nil }),
-			"records that a client was too slow for", "The record that such a client gets first says that it missed some."),
+			"records that a client fetched too late to get", "The next record that such a client gets says that it missed some."),
 	}
 	return append(rows, paramRows()...)
 }
 
 func paramRows() []pmda.Metric {
-	const hexHelp = "As hexadecimal digits: ARM 2.0 guide, appendix."
+	const hexHelp = "In hexadecimal digits (ARM 2.0 guide, appendix)."
 	str, num := pmda.Value(noValue[string]), pmda.Value(noValue[uint32])
 	var rows []pmda.Metric
 	for _, p := range []struct {
@@ -235,19 +237,19 @@ func paramRows() []pmda.Metric {
 		{paramTransaction, "transaction", pcp.None, str, "transaction, by the name of its instance", ""},
 		{paramHandle, "handle", pcp.None, num, "handle that arm_start returned",
 			"With rtime.arm.trace.param.pid it tells which start a stop belongs to."},
-		{paramStatus, "status", pcp.None, str, "how the transaction ended: good, aborted or failed", "Of stops."},
-		{paramDuration, "duration", pcp.Microseconds, pmda.Value(noValue[float64]), "response time", "Of stops."},
+		{paramStatus, "status", pcp.None, str, "how the transaction ended: good, aborted or failed", "Only stops have it."},
+		{paramDuration, "duration", pcp.Microseconds, pmda.Value(noValue[float64]), "response time", "Only stops have it."},
 		{paramText, "text", pcp.None, str, "text that the program gave with an update", ""},
 		{paramMetrics, "metrics", pcp.None, str, "metrics that the program gave, as NAME=VALUE", ""},
 		{paramParent, "parent", pcp.None, str, "correlator of the parent transaction", hexHelp},
 		{paramCorrelator, "correlator", pcp.None, str, "correlator of the transaction itself", hexHelp},
-		{paramUser, "user", pcp.None, str, "user whose process it is", ""},
-		{paramPID, "pid", pcp.None, num, "process", "As it is numbered where it runs, which may be a container."},
+		{paramUser, "user", pcp.None, str, "user whose process ran the transaction", ""},
+		{paramPID, "pid", pcp.None, num, "number of the process that ran the transaction", "In a container, the process may have another number outside."},
 		{paramProgram, "program", pcp.None, str, "name of the program", ""},
 	} {
 		rows = append(rows, pmda.Metric{Name: "rtime.arm.trace.param." + p.name, Cluster: clusterParam, Item: int(p.item),
 			Sem: pcp.SemDiscrete, Units: p.units, Get: p.get, OneLine: p.oneline,
-			Help: strings.TrimSpace("A parameter of the records of rtime.arm.trace.records; it has no value of its own.\n" + p.help)})
+			Help: strings.TrimSpace("A parameter of the records of rtime.arm.trace.records. It has values only there.\n" + p.help)})
 	}
 	return rows
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// windowMetrics are computed over the rolling window (docs/measuring-transactions.md,
+// windowMetrics are figures of the rolling window (docs/measuring-transactions.md,
 // "How the values are computed").
 func (a *Agent) windowMetrics() []pmda.Metric {
 	const over = "Over the transactions that ended with status good during the rolling window. It is\n" +
@@ -24,16 +24,18 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 			return get(&t.Window) / 1e3, t.Window.Count > 0
 		}), oneline, strings.TrimSpace(help+"\n"+empty))
 	}
-	const rank = "From a histogram: within 1/16 of the true one from 512 nanoseconds to 18 minutes,\n" +
-		"and within 32 nanoseconds below."
+	const rank = "It comes from a histogram: it is within 1/16 of the true value from 512 nanoseconds\n" +
+		"to 18 minutes, and within 32 nanoseconds below that."
+	const extreme = "It is exact while no thread ends the transaction more than 16 times between two\n" +
+		"looks. Otherwise it comes from a histogram: it is within 1/16 of the true value."
 	return []pmda.Metric{
 		row(0, "rate", pcp.PerSecond, perTran(a, func(t *collect.Tran) (float64, bool) { return t.Window.Rate, true }),
 			"transactions per second in the window", ""),
 		row(1, "count", pcp.Count, perTran(a, func(t *collect.Tran) (uint64, bool) { return t.Window.Count, true }),
 			"transactions in the window", ""),
 		of(2, "mean", func(w *collect.Window) float64 { return w.Mean }, "mean response time in the window", ""),
-		of(3, "min", func(w *collect.Window) float64 { return float64(w.Min) }, "shortest response time in the window", ""),
-		of(4, "max", func(w *collect.Window) float64 { return float64(w.Max) }, "longest response time in the window", ""),
+		of(3, "min", func(w *collect.Window) float64 { return float64(w.Min) }, "shortest response time in the window", extreme),
+		of(4, "max", func(w *collect.Window) float64 { return float64(w.Max) }, "longest response time in the window", extreme),
 		of(5, "median", func(w *collect.Window) float64 { return float64(w.Median) }, "median response time in the window", rank),
 		of(6, "p80", func(w *collect.Window) float64 { return float64(w.P80) }, "80th percentile of the response time in the window", rank),
 		of(7, "p95", func(w *collect.Window) float64 { return float64(w.P95) }, "95th percentile of the response time in the window", rank),
@@ -42,8 +44,8 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 			Name: "rtime.arm.window.length", Cluster: clusterWindow, Item: 9, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
 			Get:     pmda.Value(func() (float64, error) { return max(a.conf.Window, a.conf.Interval).Seconds(), nil }),
 			OneLine: "length of the rolling window",
-			Help: "As the configuration, or a store into rtime.arm.control.window, has it, but at\n" +
-				"least rtime.arm.control.interval.",
+			Help: "It is set by the configuration or by a store into rtime.arm.control.window, and is\n" +
+				"at least rtime.arm.control.interval.",
 		},
 	}
 }

@@ -1,6 +1,6 @@
-// Package conf reads the configuration file of the agent rtarm; see package keyword for
-// its form. The keywords interval, weight and timeout are those that the SpmiArmd daemon of
-// AIX had.
+// Package conf reads the configuration file of the agent rtarm. Package keyword describes the
+// form of such files. The keywords interval, weight and timeout are those of the SpmiArmd
+// daemon of AIX.
 package conf
 
 import (
@@ -18,7 +18,8 @@ const (
 
 const maxSeconds = 366 * 86400
 
-// Load reads the configuration file at path. What it does not give is as in current.
+// Load reads the configuration file at path. A setting that the file does not give is as in
+// current.
 func Load(path string, current collect.Config) (collect.Config, error) {
 	c, weight := current, 100*current.Weight
 	_, err := keyword.Load(path, map[string]keyword.Keyword{
