@@ -468,3 +468,39 @@ func TestNotAFile(t *testing.T) {
 		t.Errorf("the directory is gone: %v", err)
 	}
 }
+
+// TestSkipped: a process that is killed skips at most one number for each that it has given,
+// and the smallest reserve; when few numbers are left, at most a 64th of them.
+func TestSkipped(t *testing.T) {
+	const limit, ends = 4096, 300
+	dir := mount(t, "64m") // a kill takes nothing from it
+	next, most := int64(0), int64(0)
+	for run := range ends {
+		path := filepath.Join(dir, fmt.Sprint(run))
+		if run > 0 { // as the process before has left it
+			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(run-1)))
+			must(t, err)
+			must(t, os.WriteFile(path, data, 0o644))
+		}
+		f, err := Open(path)
+		must(t, err)
+		m := space(t, f, "n", limit-1)
+		must(t, f.Sync()) // the bound is on the disk
+		first := int64(number(t, m, fmt.Sprint("run", run)))
+		if skipped := first - next; skipped > most {
+			t.Fatalf("run %d: the next number was %d, and is %d: want at most %d skipped", run, next, first, most)
+		}
+		next = first + 1
+		for i := range run % 3 {
+			next = int64(number(t, m, fmt.Sprint("run", run, "more", i))) + 1
+		}
+		commit(t, f)
+		must(t, f.Sync())
+		// The reserve is counted from any of the numbers that the run has given.
+		most = min(reserve(limit)+1+int64(run%3), max((limit-first)/64, 1))
+		t.Cleanup(func() { _ = f.Close() })
+	}
+	if next >= limit {
+		t.Error("all numbers are used up")
+	}
+}

@@ -1,7 +1,7 @@
-// Package ids gives names numbers that are kept for ever: a number once given to a
-// name is never given to another, across restarts, kills and damaged files. Agents
-// use it for instance ids, instance domains and the items of dynamic metrics, because an
-// archive that finds one number under two names tells lies.
+// Package ids gives names numbers that are kept for ever: a number that was once given to a
+// name is never given to another, across restarts, kills and damaged files. Agents use it for
+// instance ids, instance domains and the items of dynamic metrics. If one number stood for two
+// names, values of both would be mixed in archives.
 //
 // An agent has one File, a journal (package journal), with as many spaces of numbers as
 // it needs, and with values under keys for what else must outlive it:
@@ -15,18 +15,18 @@
 // ID and Put only change memory. Commit hands everything that is new to the file, in one
 // write(2), which a goroutine does: after that a kill takes nothing back. The same
 // goroutine's fsync(2), soon after, makes it safe from a power failure. Package pmda calls
-// Commit before each answer to pmcd, so an agent that has its File from pmda.Server need
-// not.
+// Commit before each answer to pmcd, so agents that use pmda.Server do not call it.
 //
-// What a power failure takes back are the records of the last moments, and the names in
-// them get other numbers. So that those numbers are given to nobody else, the file says,
-// safely on the disk and well ahead, below which bound numbers may have been given out.
-// After a File was not closed numbering goes on at that bound: numbers are lost, which
-// costs nothing.
+// A power failure takes back the records of the last moments, and the names in them get other
+// numbers. Nobody else may get the lost numbers. So the file says, synced and well ahead, below
+// which bound numbers may have been given out.
+// If a File was not closed, numbering goes on at that bound, even if the process was only
+// killed. The file cannot tell a kill from a power failure, nor whether the disk was full or
+// did not answer when the last numbers were told. Map.block says how few numbers are skipped.
 //
-// One process at a time owns a file, by flock(2) on FILE.lock. While another has it,
-// and while the file cannot be read or written, a File goes on in memory: see Map.ID about
-// its numbers then, and File.Err for the reason. It tries again by itself.
+// One process at a time owns a file, by flock(2) on FILE.lock. While another process has the
+// lock, and while the file cannot be read or written, a File goes on in memory. Map.ID says
+// which numbers it gives then, and File.Err the reason. It tries again by itself.
 package ids
 
 import (
@@ -67,10 +67,10 @@ type Map struct {
 	names    names
 	pending  []entry // of names, those that are not in the file
 	next     int64   // the next ordinary number
-	bound    int64   // what the disk says: numbers below may have been given out
-	recorded int64   // the limit that the file says
+	bound    int64   // numbers below may have been given out, as the disk says
+	recorded int64   // the limit that is in the file
 	volatile int64   // the next volatile number
-	fresh    int64   // names that came since Open
+	fresh    int64   // how many names have come since Open
 }
 
 func newMap(f *File, space string) *Map {
@@ -86,17 +86,17 @@ func (m *Map) declare(last int32) {
 	m.high = last == math.MaxInt32
 }
 
-// ID returns the number of a name, a new one where it has none; new ones ascend.
-// Names are 1..MaxName bytes without newline and NUL.
+// ID returns the number of a name. A name that has none gets a new number; new numbers ascend.
+// Names have 1..MaxName bytes without newline and NUL.
 //
-// ID does not wait for the disk, except where new names come so fast that the reserve
-// is used up before it could be extended: then for a tenth of a second between two calls of
-// Commit, at most, or five seconds before the first one. Where the reserve is used up
-// and cannot be extended, a new name gets a volatile number, FirstVolatile or above, if the
-// space has all numbers. These begin at a random place at each Open, so that two names in
-// two runs have the same one only by an unlikely accident; they become permanent once the
-// file can be written. In a smaller space the error is ErrBusy, or wraps the reason why the
-// file cannot be written; other errors are ErrFull, ErrClosed and a bad name.
+// ID does not wait for the disk, unless new names come so fast that the reserve is used up
+// before it could be extended. Then it waits a tenth of a second at most between two calls of
+// Commit, or five seconds before the first one. If the reserve is used up and cannot be
+// extended, a new name gets a volatile number, FirstVolatile or above, provided that the space
+// has all numbers. Volatile numbers begin at a random place at each Open, so that names of two
+// runs have the same one only by an unlikely accident. They become permanent once the file can
+// be written. In a smaller space the error is ErrBusy, or it wraps the reason why the file
+// cannot be written. Other errors are ErrFull, ErrClosed and that of a bad name.
 func (m *Map) ID(name string) (int32, error) {
 	if id, ok := m.Lookup(name); ok {
 		return id, nil
@@ -179,11 +179,14 @@ func (m *Map) giveVolatile(name string) (int32, error) {
 }
 
 // block returns how many numbers are reserved ahead; file.mu is held. It grows with the
-// names that came in this run, so that a burst finds its reserve doubled each time, while
-// a process that is killed again and again wastes little more than it uses.
-func (m *Map) block() int64 { return min(reserve(m.limit)+m.fresh, maxReserve) }
+// names that came in this run, so that a burst finds its reserve doubled each time. A process
+// that does not end in order skips what is reserved: at most one number for each that it gave,
+// and reserve more, but never more than a 64th of the numbers that are left.
+func (m *Map) block() int64 {
+	return min(reserve(m.limit)+m.fresh, max((m.limit-m.next)/64, 1), maxReserve)
+}
 
-// reserve returns how many numbers are reserved ahead at least.
+// reserve returns how many numbers are reserved ahead in a run that has given none yet.
 func reserve(limit int64) int64 { return min(minReserve+limit>>18, max(limit/64, 1)) }
 
 const (

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/journal"
 )
 
-// Before there was a journal each space had a file of its own, AGENT.SPACE.ids, all of it
+// Before there was a journal, each space had a file of its own, AGENT.SPACE.ids, which was
 // text:
 //
 //	rtime-ids 1 reserved 64
@@ -23,8 +23,8 @@ import (
 //	1 a name with blanks
 //	end 2 reserved 64 crc32c 1a2b3c4d
 //
-// The check sum is over everything before its own digits. Such a file is taken into the
-// journal once, and removed.
+// The check sum covers everything before its own digits. What such a file holds is put into
+// the journal once, and the file is removed.
 
 // oldFile is a file of that kind, whose lock is held.
 type oldFile struct {
@@ -32,16 +32,17 @@ type oldFile struct {
 	lock *os.File
 }
 
-// remove removes what the journal has by now. The lock goes last, and with it the last
-// thing that an earlier version would look at.
+// remove removes the file when the journal has what it holds. The lock goes last, because an
+// earlier version looks at it first.
 func (o *oldFile) remove() {
 	os.Remove(o.path)
 	os.Remove(o.path + ".lock")
 	o.lock.Close()
 }
 
-// readOld takes the files of earlier versions in. Those of spaces that are in the journal
-// already are only listed for removal: a kill has kept them from being removed.
+// readOld takes in the files of earlier versions and returns those that are to be removed.
+// Files of spaces that are in the journal already are not read again: the process was killed
+// before it had removed them.
 func (f *File) readOld(c *contents) (list []*oldFile, err error) {
 	defer func() {
 		if err != nil {
@@ -54,7 +55,7 @@ func (f *File) readOld(c *contents) (list []*oldFile, err error) {
 	if !ok {
 		return nil, nil
 	}
-	// A folder that cannot be listed has none.
+	// In a folder that cannot be listed there are none.
 	files, _ := os.ReadDir(filepath.Dir(f.path))
 	before := make(map[string]bool)
 	for name := range c.spaces {
@@ -82,7 +83,7 @@ func (f *File) readOld(c *contents) (list []*oldFile, err error) {
 	return list, nil
 }
 
-// takeOld takes a file of an earlier version in. Nothing of a damaged one is believed.
+// takeOld takes in a file of an earlier version. Nothing of a damaged one is believed.
 func (f *File) takeOld(s *table, path string) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,9 +145,9 @@ var (
 	numberLine = regexp.MustCompile(`(?m)^([0-9]{1,10}) .`)
 )
 
-// resumeOld finds the number that is safe to go on with after a damaged file: the greatest
-// that there is in it, and as many more as could have been given out. A number in the
-// upper half is taken for damage itself.
+// resumeOld returns the number at which it is safe to go on after a damaged file: the greatest
+// number in it, and as many more as could have been given out. A number in the upper half
+// counts as damage itself.
 func resumeOld(data []byte) int64 {
 	top := int64(0)
 	for _, words := range []*regexp.Regexp{boundWords, numberLine} {

@@ -17,8 +17,9 @@ import (
 //	v LENGTH KEY VALUE   a value; LENGTH is that of KEY in bytes
 //	d KEY                the value under KEY is forgotten
 //
-// The last bound of a space holds, and the last value of a key. The first number of a name
-// holds, and the first name of a number; a record that says otherwise counts as damaged.
+// Of several bounds of a space the last one holds, and of several values of a key. Of several
+// numbers of a name the first one holds, and of several names of a number; any other record
+// counts as damaged.
 
 func boundRecord(b []byte, space string, bound, limit int64) []byte {
 	return fmt.Appendf(b, "r %s %d %d", space, bound, limit)
@@ -78,9 +79,9 @@ func (s *table) top() int64 {
 	return top
 }
 
-// jump moves all bounds above what may have been given out according to the part of the
-// file that is lost. A record takes at least 16 bytes; it may have been a name, or have
-// moved the bound by as much as is reserved at least.
+// jump moves all bounds above every number that the lost part of the file may have given out.
+// A record takes at least 16 bytes. It may have been a name, or have moved the bound by what is
+// reserved at least.
 func (c *contents) jump(lost int64, nothing bool) {
 	records := lost/16 + 1
 	gap := func(limit int64) int64 {
@@ -96,10 +97,10 @@ func (c *contents) jump(lost int64, nothing bool) {
 	}
 }
 
-// blindGap is how much further numbering jumps where nothing of a file is left.
+// blindGap is how much further numbering jumps if nothing of a file is left.
 const blindGap = 1 << 16
 
-var errRecord = errors.New("not a record of numbers")
+var errRecord = errors.New("not a record of a number, a bound or a value")
 
 // record takes a record in, or says what is wrong with it.
 func (c *contents) record(rec []byte) error {
