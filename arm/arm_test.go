@@ -4,9 +4,12 @@ package arm_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -245,13 +249,63 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
+// late is an error that says of itself that it is a time-out, or that it is none.
+type late bool
+
+func (late) Error() string   { return "late" }
+func (l late) Timeout() bool { return bool(l) }
+
+// TestStatusOf: what the system failed is aborted, also inside other errors; all else is the program's.
 func TestStatusOf(t *testing.T) {
 	for err, want := range map[error]arm.Status{
-		nil: arm.Good, errors.New("x"): arm.Failed, context.Canceled: arm.Aborted,
-		fmt.Errorf("so %w", context.DeadlineExceeded): arm.Aborted,
+		nil: arm.Good, errors.New("x"): arm.Failed, context.Canceled: arm.Aborted, driver.ErrBadConn: arm.Aborted,
+		fmt.Errorf("so %w", context.DeadlineExceeded): arm.Aborted, late(true): arm.Aborted, late(false): arm.Failed,
+		errors.Join(late(false), context.DeadlineExceeded):         arm.Aborted,
+		&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}: arm.Aborted, &os.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}: arm.Failed,
+		&os.PathError{Op: "open", Path: "x", Err: syscall.EACCES}: arm.Failed, sql.ErrNoRows: arm.Failed,
 	} {
 		if got := arm.StatusOf(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestStatusOfNetwork takes the errors from connections that are really refused, late and broken.
+func TestStatusOfNetwork(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dial := func() *net.TCPConn {
+		t.Helper()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c.(*net.TCPConn)
+	}
+	c := dial()
+	if err := c.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, expired := c.Read(make([]byte, 1))
+	broken := dial()
+	for range 2 { // the first is c's
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.(*net.TCPConn).SetLinger(0) // a reset
+		server.Close()
+	}
+	_, reset := broken.Read(make([]byte, 1))
+	l.Close()
+	_, refused := net.Dial("tcp", l.Addr().String())
+	for what, err := range map[string]error{"time-out": expired, "reset": reset, "refused": refused} {
+		if err == nil || arm.StatusOf(err) != arm.Aborted {
+			t.Errorf("%s: %v is %v", what, err, arm.StatusOf(err))
 		}
 	}
 }

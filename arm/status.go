@@ -2,7 +2,11 @@ package arm
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"os"
+	"slices"
+	"syscall"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
@@ -13,17 +17,30 @@ type Status uint32
 // The ways in which a transaction ends, with the numbers of the ARM 2.0 guide.
 const (
 	Good    = Status(writer.Good)    // as expected
-	Aborted = Status(writer.Aborted) // given up, for reasons of the system or of who asked
+	Aborted = Status(writer.Aborted) // the system failed it, or who asked has given it up
 	Failed  = Status(writer.Failed)  // an error in the transaction itself
 )
 
-// StatusOf is Good for no error, Aborted for one of a context that was cancelled or whose
-// deadline passed, and otherwise Failed.
+// systemErrors are time-outs, and errors of the network and of resources that are used up.
+var systemErrors = []error{
+	context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ETIMEDOUT, driver.ErrBadConn,
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
+	syscall.ENETDOWN, syscall.ENETUNREACH, syscall.ENETRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO,
+}
+
+// StatusOf says how an execution ended that came to an error, by the rule of
+// docs/measuring-transactions.md, "How a transaction ends". No error is Good. Aborted is
+// what the system failed: a context that was cancelled, a time-out, a connection that was
+// refused, broke or found no way, a full disk, no more memory or files. Every other error
+// is the program's: Failed.
 func StatusOf(err error) Status {
-	switch {
-	case err == nil:
+	if err == nil {
 		return Good
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() ||
+		slices.ContainsFunc(systemErrors, func(system error) bool { return errors.Is(err, system) }) {
 		return Aborted
 	}
 	return Failed

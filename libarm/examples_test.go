@@ -87,6 +87,16 @@ func armpeekRuns(t *testing.T, p place) {
 	p.compile(t, "armpeek", "examples/armpeek.c", "-L"+p.dir+" -larm -lpcp -Wl,-rpath,"+p.dir)
 	pmcd := pcptest.Start(t, pcptest.Options{})
 	file := filepath.Join(t.TempDir(), "log")
+	nobody := filepath.Join(t.TempDir(), "log")
+	c := exec.Command(p.path("armpeek"), "127.0.0.1")
+	c.Env = append(os.Environ(), others(p, "log")["LD_PRELOAD"], "ARM_LOGFILE="+nobody, "PMCD_PORT="+strconv.Itoa(pcptest.FreePort(t)))
+	if out, err := c.CombinedOutput(); err == nil {
+		t.Errorf("nobody is there, and answers: %s", out)
+	}
+	// A refused connection is the system's fault.
+	if log := strings.Join(logLines(t, nobody), "\n"); strings.Count(log, "Status <1>") != 2 || strings.Contains(log, "Status <2>") {
+		t.Error(log)
+	}
 	env := []string{others(p, "log")["LD_PRELOAD"], "ARM_LOGFILE=" + file, "PMCD_PORT=" + strconv.Itoa(pmcd.Port())}
 	for _, c := range []struct{ flag, want string }{{"", "pmcd answers"}, {"-l", "pmcd"}, {"-a", "pmcd.numagents"}} {
 		out := run(t, env, p.path("armpeek"), strings.Fields(c.flag+" 127.0.0.1")...)

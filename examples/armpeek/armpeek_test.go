@@ -47,7 +47,7 @@ func TestPeek(t *testing.T) {
 	if err := peek(app, "localhost", agents, new(bytes.Buffer)); err == nil {
 		t.Error("nobody is there, and answers")
 	}
-	want := []string{"localhost 1 good, 0 failed", "127.0.0.1-l 1 good, 0 failed", "127.0.0.1-a 1 good, 0 failed", "localhost-l 0 good, 1 failed"}
+	want := []string{"localhost: 1 good", "127.0.0.1-l: 1 good", "127.0.0.1-a: 1 good", "localhost-l: 1 aborted"}
 	if got := measured(t, dir); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -72,7 +72,11 @@ func measured(t *testing.T, dir string) []string {
 	}
 	counts := map[uint32]string{}
 	if err := r.Changed(true, 0, func(d *reader.CellDelta) {
-		counts[d.Tran] = fmt.Sprintf(" %d good, %d failed", d.Count, d.Failed)
+		for status, n := range map[string]uint64{"good": d.Count, "aborted": d.Aborted, "failed": d.Failed} {
+			if n > 0 {
+				counts[d.Tran] += fmt.Sprintf(": %d %s", n, status)
+			}
+		}
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@
  *
  *	cc -o armpeek armpeek.c -larm -lpcp
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,12 +80,29 @@ static arm_start_handle_t start_step(int step, const arm_correlator_t *parent)
 	return arm_start(steps[step], 0, (arm_data_t *)&data, sizeof(data));
 }
 
+/* What the system failed is aborted, what PCP refuses is failed. */
+static arm_status_t status_of(int error)
+{
+	switch (error) {
+	case PM_ERR_TIMEOUT:
+	case PM_ERR_IPC:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -EPIPE:
+	case -ETIMEDOUT:
+		return ARM_ABORT;
+	}
+	return error < 0 ? ARM_FAILED : ARM_GOOD;
+}
+
 static int connect_to(const char *host, const arm_correlator_t *parent)
 {
 	arm_start_handle_t handle = start_step(CONNECT, parent);
 	int context = pmNewContext(PM_CONTEXT_HOST, host);
 
-	arm_stop(handle, context < 0 ? ARM_ABORT : ARM_GOOD, 0, NULL, 0);
+	arm_stop(handle, status_of(context), 0, NULL, 0);
 	return context;
 }
 
@@ -93,7 +111,7 @@ static int ask(int (*question)(void), const arm_correlator_t *parent)
 	arm_start_handle_t handle = start_step(ASK, parent);
 	int error = question();
 
-	arm_stop(handle, error ? ARM_FAILED : ARM_GOOD, 0, NULL, 0);
+	arm_stop(handle, status_of(error), 0, NULL, 0);
 	return error;
 }
 
@@ -129,7 +147,7 @@ static int peek(arm_tran_id_t tran, const char *host, int (*question)(void))
 	data.flags[0] = 0;
 	data.flags[1] = ARM_METRIC_GIVEN(0);
 	data.metric[0].gauge64 = lines;
-	arm_stop(handle, error < 0 ? ARM_FAILED : ARM_GOOD, 0, (arm_data_t *)&data, sizeof(data));
+	arm_stop(handle, status_of(error), 0, (arm_data_t *)&data, sizeof(data));
 	return error;
 }
 
