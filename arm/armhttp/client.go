@@ -18,7 +18,9 @@ func Transport(app *arm.Application, base http.RoundTripper, opts ...Option) htt
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return &transport{newNames(app, byHost, opts), base}
+	t := &transport{base: base}
+	t.init(app, byHost, opts)
+	return t
 }
 
 type transport struct {
@@ -38,7 +40,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		running.Stop(arm.Aborted)
 		return resp, err
 	}
-	status := statusOf(resp.StatusCode)
+	status := t.judge(resp.StatusCode)
 	// http.Client forgives a base that returns no body.
 	if resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
 		running.Stop(status)

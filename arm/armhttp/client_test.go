@@ -50,7 +50,7 @@ func TestClient(t *testing.T) {
 		host string
 		base http.RoundTripper
 	}{
-		{"good", answer(204, http.NoBody, nil)}, {"good", answer(200, text(), nil)}, {"failed", answer(404, text(), nil)},
+		{"good", answer(204, http.NoBody, nil)}, {"good", answer(200, text(), nil)}, {"good", answer(404, text(), nil)}, {"failed", answer(500, text(), nil)},
 		{"aborted", answer(503, text(), nil)}, {"aborted", answer(0, nil, errors.New("no route"))}, {"aborted", answer(200, broken{text()}, nil)},
 	} {
 		r := httptest.NewRequest("GET", "http://"+c.host+"/path?query", nil)
@@ -79,7 +79,7 @@ func TestClient(t *testing.T) {
 		resp.Body.Close()
 		resp.Body.Close()
 	}
-	want := map[string][3]uint64{"GETgood": {2}, "GETfailed": {0, 1}, "GETaborted": {0, 0, 3}, "POSTclosed": {1}, "POSTcancelled": {0, 0, 1}}
+	want := map[string][3]uint64{"GETgood": {3}, "GETfailed": {0, 1}, "GETaborted": {0, 0, 3}, "POSTclosed": {1}, "POSTcancelled": {0, 0, 1}}
 	if got := m.counts(); !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}

@@ -10,10 +10,13 @@
 // /accounts/{id}", whose values have no part in it, and a client's are method and host.
 // Who knows better names them with Naming.
 //
-// A request is good with a status below 400, failed with one from 400 to 499, which is the
-// client's fault and an answer all the same, and aborted with one from 500 on, when the
-// handler panics, when the client is gone before the answer is complete, and when a client
-// gets no answer.
+// A long pattern loses the names of its parameters first, and then its middle to a hash,
+// since 31 bytes of a name count. The transaction's detail is the whole pattern.
+//
+// A request is good with a status below 500: the client's mistakes are no failure. It is
+// aborted with 502, 503 and 504, when the client is gone before the answer is complete,
+// and when a client gets no answer or not all of it. It is failed with the others from 500
+// on, and when the handler panics. Judging has a function judge the codes instead.
 //
 // The trace context of W3C goes through: a server's transaction is the child of whoever
 // sent the header traceparent, and a client sends one.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/arm/internal/outcome"
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
 // Option is an option of Handler and Transport.
@@ -16,58 +19,88 @@ type Option func(*names)
 
 // names gives requests their transactions.
 type names struct {
-	app   *arm.Application
-	name  func(*http.Request) string
-	known *sync.Map // name to *arm.Transaction
+	app    *arm.Application
+	route  func(*http.Request) route
+	judge  func(code int) arm.Status
+	routes sync.Map // route to *arm.Transaction
+}
+
+// route is what requests of one transaction have in common. The zero route is not measured.
+type route struct {
+	method  string // "" where name is all of it
+	name    string
+	pattern bool // name is a ServeMux's, whose parameters have names of their own
 }
 
 // Naming has a function name the transactions. It may be called by several goroutines at
 // once, for a server's request when it is answered. There should be few names: a user has
 // room for 65,536, and what has no room is not measured. "" measures nothing.
-func Naming(f func(*http.Request) string) Option { return func(n *names) { n.name = f } }
-
-func newNames(app *arm.Application, name func(*http.Request) string, opts []Option) names {
-	n := names{app, name, new(sync.Map)}
-	for _, opt := range opts {
-		opt(&n)
-	}
-	return n
+func Naming(f func(*http.Request) string) Option {
+	return func(n *names) { n.route = func(r *http.Request) route { return route{name: f(r)} } }
 }
 
-// of returns the transaction of a request; nil measures nothing.
+// Judging has a function say what a response's status code means, in place of the rule of
+// the package. Several goroutines may call it at once.
+func Judging(f func(code int) arm.Status) Option { return func(n *names) { n.judge = f } }
+
+func (n *names) init(app *arm.Application, by func(*http.Request) route, opts []Option) {
+	n.app, n.route, n.judge = app, by, outcome.HTTP
+	for _, opt := range opts {
+		opt(n)
+	}
+}
+
+// of returns the transaction of a request; nil measures nothing. A route is looked up by
+// its name once.
 func (n *names) of(r *http.Request) *arm.Transaction {
-	name := n.name(r)
-	if name == "" {
+	route := n.route(r)
+	if route.name == "" {
 		return nil
 	}
-	if t, ok := n.known.Load(name); ok {
+	if t, ok := n.routes.Load(route); ok {
 		return t.(*arm.Transaction)
 	}
-	t := n.app.Transaction(short(name), arm.Detail(name[:min(len(name), nameMax)]))
+	name := route.String()
+	t := n.app.Transaction(short(name, route.pattern), arm.Detail(name[:min(len(name), layout.NameMax)]))
 	if !errors.Is(t.Err(), arm.ErrFull) {
-		n.known.Store(name, t)
+		n.routes.Store(route, t)
 	}
 	return t
 }
 
-const (
-	keyMax  = 31 // what counts of a name, without its blanks
-	nameMax = 127
-	keepEnd = 16
-)
+func (r route) String() string {
+	if r.method == "" {
+		return r.name
+	}
+	return r.method + " " + r.name
+}
 
-// short keeps long names apart, of which the first 31 bytes would count: it takes out the
-// middle and puts a hash in its place.
-func short(name string) string {
-	key := strings.ReplaceAll(name, " ", "")
-	if len(key) <= keyMax {
-		return name[:min(len(name), nameMax)]
+const keepEnd = 16
+
+// short keeps long names apart, whose first layout.KeyMax bytes would count. It leaves out
+// the names of a pattern's parameters, without which no two patterns of a ServeMux are the
+// same. If that is not enough, a hash stands for the middle.
+func short(name string, pattern bool) string {
+	if pattern && len(keyed(name)) > layout.KeyMax {
+		if bare := parameter.ReplaceAllString(name, "{$1}"); len(keyed(bare)) <= layout.KeyMax {
+			name = bare
+		}
+	}
+	key := keyed(name)
+	if len(key) <= layout.KeyMax {
+		return name[:min(len(name), layout.NameMax)]
 	}
 	h := fnv.New32a()
 	h.Write([]byte(key))
 	hash := fmt.Sprintf("~%04x~", h.Sum32()&0xffff)
-	return key[:keyMax-keepEnd-len(hash)] + hash + key[len(key)-keepEnd:]
+	return key[:layout.KeyMax-keepEnd-len(hash)] + hash + key[len(key)-keepEnd:]
 }
+
+// parameter is a parameter of a pattern; what follows its name is kept.
+var parameter = regexp.MustCompile(`\{[^{}.$]+(\.\.\.)?\}`)
+
+// keyed is what counts of a name.
+func keyed(name string) string { return strings.ReplaceAll(name, " ", "") }
 
 // method keeps a request from naming transactions as it likes: what is no usual method is
 // "other".
@@ -83,25 +116,20 @@ func method(m string) string {
 }
 
 // byPattern is the pattern that a ServeMux has found, with the method.
-func byPattern(pattern, m string) string {
+func byPattern(pattern, m string) route {
 	switch {
 	case pattern == "":
-		return method(m) + " other"
+		return route{method: method(m), name: "other"}
 	case strings.ContainsAny(pattern, " \t"):
-		return pattern // it names its method
+		return route{name: pattern, pattern: true} // it names its method
 	}
-	return method(m) + " " + pattern
+	return route{method(m), pattern, true}
 }
 
 // byHost is the method and the host that a client asks.
-func byHost(r *http.Request) string { return method(r.Method) + " " + r.URL.Host }
-
-func statusOf(code int) arm.Status {
-	switch {
-	case code >= 500:
-		return arm.Aborted
-	case code >= 400:
-		return arm.Failed
+func byHost(r *http.Request) route {
+	if r.URL.Host == "" {
+		return route{name: method(r.Method)}
 	}
-	return arm.Good
+	return route{method: method(r.Method), name: r.URL.Host}
 }

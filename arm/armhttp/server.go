@@ -12,12 +12,12 @@ import (
 // "GET other" without one; a request that fits no method is "other".
 //
 // The context of the request that next gets carries the transaction's correlator, so that
-// what next starts with it is a child. The ResponseWriter that it gets can do what w can:
-// http.ResponseController finds all of it, and http.Flusher, http.Hijacker and
-// io.ReaderFrom are found by type.
+// what next starts with it is a child. The ResponseWriter that it gets can do what the
+// server's can, and nothing else: http.ResponseController finds all of it, and
+// http.Flusher, http.Hijacker, http.Pusher and io.ReaderFrom are found by type.
 func Handler(app *arm.Application, next http.Handler, opts ...Option) http.Handler {
 	h := &handler{next: next}
-	h.names = newNames(app, h.pattern, opts)
+	h.init(app, h.pattern, opts)
 	return h
 }
 
@@ -27,7 +27,7 @@ type handler struct {
 }
 
 // pattern names a request after what routes it: who has done so already, or next.
-func (h *handler) pattern(r *http.Request) string {
+func (h *handler) pattern(r *http.Request) route {
 	pattern := r.Pattern
 	if mux, ok := h.next.(interface {
 		Handler(*http.Request) (http.Handler, string)
@@ -49,10 +49,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	inner := r.WithContext(ctx)
 	done := false
 	defer func() {
-		if !done || ctx.Err() != nil {
-			running.Stop(arm.Aborted) // it panics, or who asked has gone
-		} else {
-			running.Stop(statusOf(rec.code))
+		switch {
+		case ctx.Err() != nil:
+			running.Stop(arm.Aborted) // who asked has gone
+		case !done:
+			running.Stop(arm.Failed) // it panics
+		default:
+			running.Stop(h.judge(rec.status()))
 		}
 	}()
 	h.next.ServeHTTP(wrapped, inner)

@@ -30,9 +30,11 @@ func routes() *http.ServeMux {
 		w.WriteHeader(http.StatusOK) // too late
 	})
 	mux.HandleFunc("GET /broken", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusBadGateway) })
+	mux.HandleFunc("GET /wrong", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusInternalServerError) })
 	mux.HandleFunc("GET /panic", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("GET /api/v1/organisations/{organisation}/members", func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("GET /api/v1/organisations/{organisation}/teams", func(w http.ResponseWriter, r *http.Request) {})
+	mux.HandleFunc("PUT /customers/{customer}/orders/{order...}", func(w http.ResponseWriter, r *http.Request) {})
 	return mux
 }
 
@@ -66,8 +68,9 @@ func TestServerNames(t *testing.T) {
 	}{
 		{top, "GET", "/accounts/1"}, {top, "GET", "/accounts/2"}, {top, "HEAD", "/accounts/2"},
 		{top, "GET", "/any"}, {top, "DELETE", "/any"}, {top, "BREW", "/any"}, {top, "BREW2", "/any"},
-		{top, "POST", "/bad"}, {top, "GET", "/broken"}, {top, "GET", "/panic"}, {top, "GET", "/1"}, {top, "GET", "/2"},
+		{top, "POST", "/bad"}, {top, "GET", "/broken"}, {top, "GET", "/wrong"}, {top, "GET", "/panic"}, {top, "GET", "/1"}, {top, "GET", "/2"},
 		{top, "GET", "/api/v1/organisations/x/members"}, {top, "GET", "/api/v1/organisations/x/teams"}, {inside, "GET", "/inner/x"},
+		{top, "PUT", "/customers/1/orders/2/3"},
 	} {
 		call(c.h, c.method, c.path)
 	}
@@ -81,8 +84,8 @@ func TestServerNames(t *testing.T) {
 		}
 	}
 	want := map[string][3]uint64{
-		"GET/accounts/{id}": {3}, "GET/any": {1}, "DELETE/any": {1}, "other/any": {2}, "POST/bad": {0, 1}, "GET/broken": {0, 0, 1},
-		"GET/panic": {0, 0, 1}, "GETother": {0, 2}, "GET/inner/": {0, 1},
+		"GET/accounts/{id}": {3}, "GET/any": {1}, "DELETE/any": {1}, "other/any": {2}, "POST/bad": {1}, "GET/broken": {0, 0, 1},
+		"GET/wrong": {0, 1}, "GET/panic": {0, 1}, "GETother": {2}, "GET/inner/": {1}, "PUT/customers/{}/orders/{...}": {1},
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
@@ -91,7 +94,7 @@ func TestServerNames(t *testing.T) {
 	for _, i := range m.names() {
 		details[i.Detail] = true
 	}
-	if !details["GET /api/v1/organisations/{organisation}/teams"] || len(m.names()) != 11 {
+	if !details["GET /api/v1/organisations/{organisation}/teams"] || !details["PUT /customers/{customer}/orders/{order...}"] || len(m.names()) != 13 {
 		t.Errorf("%v", m.names())
 	}
 }
@@ -105,6 +108,28 @@ func TestNaming(t *testing.T) {
 		h.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	if got := m.counts(); !maps.Equal(got, map[string][3]uint64{"read": {2}}) {
+		t.Error(got)
+	}
+}
+
+// TestJudging: a program has its own opinion of status codes, on both sides.
+func TestJudging(t *testing.T) {
+	m := measure(t)
+	strict := armhttp.Judging(func(code int) arm.Status {
+		if code == http.StatusNotFound {
+			return arm.Failed
+		}
+		return arm.Good
+	})
+	s := httptest.NewServer(armhttp.Handler(m.app, http.NotFoundHandler(), strict))
+	naming := armhttp.Naming(func(*http.Request) string { return "ask" })
+	resp, err := (&http.Client{Transport: armhttp.Transport(m.app, nil, strict, naming)}).Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	s.Close() // waits for the handler
+	if got := m.counts(); !maps.Equal(got, map[string][3]uint64{"GETother": {0, 1}, "ask": {0, 1}}) {
 		t.Error(got)
 	}
 }
@@ -214,12 +239,4 @@ func TestResponseWriter(t *testing.T) {
 	if got := m.counts(); !maps.Equal(got, map[string][3]uint64{"GET/flush": {1}, "GET/hijack": {1}}) {
 		t.Error(got)
 	}
-	// One that can do nothing is not said to.
-	armhttp.Handler(m.app, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, flushes := w.(http.Flusher)
-		_, hijacks := w.(http.Hijacker)
-		if flushes || hijacks {
-			t.Error("it cannot do that")
-		}
-	})).ServeHTTP(struct{ http.ResponseWriter }{httptest.NewRecorder()}, httptest.NewRequest("GET", "/", nil))
 }
