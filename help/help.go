@@ -69,7 +69,7 @@ type Table struct {
 	entries map[string]Entry
 }
 
-// Add adds an entry. One whose key is bad or has an entry already is an error.
+// Add adds an entry. It is an error if its key is not legal or has an entry already.
 func (t *Table) Add(e Entry) error {
 	if err := e.checkKey(); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (t *Table) ByName(name string) (Entry, bool) { return t.get(Entry{Kind: Nam
 // ByInDom returns the entry of an instance domain.
 func (t *Table) ByInDom(d pcp.InDom) (Entry, bool) { return t.get(Entry{Kind: InDom, InDom: d}) }
 
-// ByPMID returns the entry that was added for an identifier; not one that was added
-// for the name which a name space gives it.
+// ByPMID returns the entry that was added for an identifier; it does not find one that was
+// added for the metric's name.
 func (t *Table) ByPMID(id pcp.PMID) (Entry, bool) { return t.get(Entry{Kind: PMID, PMID: id}) }
 
 func (t *Table) get(want Entry) (Entry, bool) {

@@ -76,7 +76,7 @@ func TestWriteRefuses(t *testing.T) {
 		want  string
 	}{
 		{Entry{Name: "a", OneLine: long}, "a: name and one line need 204 bytes"},
-		{Entry{Name: "a", OneLine: "x\ny"}, "newline in the one line"},
+		{Entry{Name: "a", OneLine: "x\ny"}, "newline"},
 		{Entry{Name: "a", Text: "x " + long}, "is longer than 126"},
 		{Entry{Name: "a", Text: "   " + long}, "is longer than 126"},
 		{Entry{Name: "a", Text: strings.Repeat("many words ", 100)}, "newhelp takes 1024"},

@@ -52,7 +52,7 @@ func Write(w io.Writer, entries []Entry, opts WriteOptions) error {
 	return out.Flush()
 }
 
-// Check reports what would keep an entry from going through newhelp whole.
+// Check reports why newhelp would refuse an entry or cut it.
 func Check(e Entry) error {
 	_, err := format(e, WriteOptions{})
 	return err
@@ -64,7 +64,7 @@ func format(e Entry, opts WriteOptions) (string, error) {
 		return "", err
 	}
 	if strings.ContainsAny(e.OneLine, "\n\x00") || strings.Contains(e.Text, "\x00") {
-		return "", fmt.Errorf("help: %s: a newline in the one line, or NUL", e.Key())
+		return "", fmt.Errorf("help: %s: the one-line text has a newline, or a text has NUL", e.Key())
 	}
 	key := e.Key()
 	if domain, rest, _ := strings.Cut(key, "."); e.Kind != Name && opts.Symbol != "" && domain == fmt.Sprint(opts.Domain) {

@@ -182,7 +182,8 @@ func TestParseErrorText(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes f allocates, and perhaps the runtime meanwhile.
+// allocated returns how many bytes f allocates, together with what the runtime may allocate
+// meanwhile.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -201,9 +202,9 @@ func allowance(b []byte) uint64 {
 	return uint64(factor*len(b)) + 16<<10
 }
 
-// bounded runs f, which decodes b, and fails the test where it allocates more than b
-// pays for. Others in the process, the fuzzing engine for one, allocate beside it now
-// and then, so the smallest of several runs counts.
+// bounded runs f, which decodes b, and fails the test if f allocates more than b pays for.
+// Other goroutines, such as those of the fuzzing engine, allocate now and then, so the
+// smallest of several runs counts.
 func bounded(t *testing.T, what string, b []byte, f func()) {
 	t.Helper()
 	n := allocated(f)

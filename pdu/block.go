@@ -36,8 +36,8 @@ func (c *cursor) blocks(sets []ValueSet) {
 	c.off = len(c.buf)
 }
 
-// checkPlaces sees to it that the blocks lie end to end from start to the end of the
-// PDU. It allocates only where they are not in the order of their values.
+// checkPlaces checks that the blocks lie end to end from start to the end of the PDU. It
+// allocates only where they are not in the order of their values.
 func (c *cursor) checkPlaces(sets []ValueSet, start int) {
 	next, count, ordered := start, 0, true
 	eachPlace(sets, func(v *pcp.Value) {

@@ -43,7 +43,7 @@ func (p *Greeting) Type() Type { return TypeError }
 // Length returns 20.
 func (p *Greeting) Length() int { return HeaderLen + 8 }
 
-// Append writes the licence byte, long without a meaning, as pmcd does.
+// Append writes the licence byte as pmcd does. It has long had no meaning.
 //
 //	12  code
 //	16  version, one byte whose top bit is 0

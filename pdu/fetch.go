@@ -17,7 +17,7 @@ func (p *Fetch) Length() int { return HeaderLen + 16 + 4*len(p.PMIDs) }
 // Append writes the request.
 //
 //	12  context
-//	16  eight bytes 0, once a time
+//	16  eight bytes 0, which were a time once
 //	24  number of metrics, at least 1
 //	28  their PMIDs
 func (p *Fetch) Append(b []byte, from int32) []byte { return p.append(b, TypeFetch, from) }

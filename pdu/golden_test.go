@@ -366,7 +366,7 @@ const (
 		307d7b22 62696e22 3a373030 7d7b2262 696e223a 3830307d 7b226269 6e223a39 30307d`
 )
 
-// mustHex serves the table above; a slip in it fails every test that uses it.
+// mustHex is for the table above; a mistake there fails every test that uses it.
 func mustHex(s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
@@ -487,8 +487,8 @@ func TestGoldenTrailing(t *testing.T) {
 	}
 }
 
-// TestGoldenTypes sees to it that no type goes without a row, and that each
-// Parse refuses the other types.
+// TestGoldenTypes checks that each type has a row, and that each Parse refuses the other
+// types.
 func TestGoldenTypes(t *testing.T) {
 	seen := map[Type]bool{}
 	for _, g := range goldens {

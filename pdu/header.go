@@ -22,11 +22,11 @@ var (
 	ErrWrongType   = errors.New("type of another message")
 )
 
-// ParseHeader reads the header that begins b, which may hold less or more than the
-// PDU. The error is a *ParseError whose cause is ErrTruncated where b is shorter
-// than a header, ErrTooShort or ErrTooLong where the length cannot be right, so that
-// the stream is lost, or ErrUnknownType: then the header is good and the stream
-// can go on behind the PDU.
+// ParseHeader reads the header that begins b, which may hold less or more than the PDU. The
+// error is a *ParseError. Its cause is ErrTruncated if b is shorter than a header;
+// ErrTooShort or ErrTooLong if the length cannot be right, in which case the stream is
+// lost; or ErrUnknownType, in which case the header is good and the stream can go on behind
+// the PDU.
 func ParseHeader(b []byte) (Header, error) {
 	h, err := parseHeader(b)
 	if err != nil {

@@ -11,7 +11,7 @@ func (p *InstanceReq) Length() int { return HeaderLen + 20 + padded(len(p.Name))
 // Append writes the request.
 //
 //	12  instance domain
-//	16  eight bytes 0, once a time
+//	16  eight bytes 0, which were a time once
 //	24  instance, -1 for none
 //	28  length of the name
 //	32  name

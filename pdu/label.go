@@ -42,8 +42,8 @@ func (p *LabelReq) Append(b []byte, from int32) []byte {
 	return put32(b, uint32(p.Kind))
 }
 
-// Parse reads the request. Where the kind is LabelCluster the item bits of the
-// identifier may be set or not; they mean nothing.
+// Parse reads the request. If the kind is LabelCluster, the item bits of the identifier
+// have no meaning.
 func (p *LabelReq) Parse(b []byte) error {
 	c := open(b, TypeLabelReq)
 	p.Ident = c.u32("identifier")
@@ -54,7 +54,7 @@ func (p *LabelReq) Parse(b []byte) error {
 // Type returns TypeLabel.
 func (p *Label) Type() Type { return TypeLabel }
 
-// Length returns what Append writes. It encodes the labels to know it.
+// Length returns how many bytes Append writes. It encodes the labels to find out.
 func (p *Label) Length() int {
 	n := labelsHead
 	for i := range p.Sets {
@@ -64,10 +64,10 @@ func (p *Label) Length() int {
 	return n
 }
 
-// Append writes each set sorted by name. Labels that CheckLabels would refuse are
-// left out, but for names with dots, which come from other agents and go out as
-// compound. The length of this PDU is not padded. Only LabelInstances may have more
-// than one set; clients read no more.
+// Append writes each set sorted by name. Labels that CheckLabels would refuse are left out,
+// except names with dots, which come from other agents and go out as compound. The length
+// of this PDU is not padded. Only LabelInstances may have more than one set; clients read
+// no more.
 //
 //	12  identifier   } as in the request
 //	16  kind         }
@@ -187,8 +187,8 @@ func (c *cursor) labels(s *LabelSet, n int, text []byte) {
 			c.failAt(at, "label", errLabelRange)
 			return
 		}
-		// What lies apart sums up to no more than the text, and so do the
-		// allocations for it.
+		// Ranges that do not overlap are together no longer than the text, and neither are
+		// the allocations for them.
 		if room -= name.size + value.size; room < 0 {
 			c.failAt(at, "label", errLabelShare)
 			return

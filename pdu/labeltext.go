@@ -12,11 +12,11 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// CheckLabels reports what of a set of labels cannot be sent, all of it, or nil:
-// a name that is not a letter followed by letters, digits and underscores or has
-// more than 254 bytes, one that comes twice, a value that JSON has not or that
-// is no string, bool, number or nil, more than 254 labels, or 65535 bytes or more
-// of JSON.
+// CheckLabels reports everything in a set of labels that cannot be sent: a name that is not
+// a letter followed by letters, digits and underscores, or that has more than 254 bytes; a
+// name that comes twice; a value that JSON does not have, or that is not a string, bool,
+// number or nil; more than 254 labels; 65535 bytes or more of JSON. It returns nil if there
+// is nothing of the kind.
 func CheckLabels(labels pcp.Labels) error {
 	var errs []error
 	seen := make(map[string]bool, len(labels))

@@ -22,7 +22,8 @@ import (
 // Type is the type of a PDU.
 type Type uint32
 
-// The types of PDUs. Request and answer go agent-wards and back unless said.
+// The types of PDUs. A request goes to an agent and its answer comes from there, unless a
+// comment says otherwise.
 const (
 	TypeError         Type = 0x7000
 	TypeResult        Type = 0x7001 // answer to Fetch; from pmcd to an agent: store
@@ -98,8 +99,8 @@ type Creds struct {
 	Flags   uint16 // pcp.Feature...
 }
 
-// Error answers a request that failed, or succeeded where there is nothing else to
-// say (code 0). From pmcd, ErrNotConn tells an agent that the client in From is gone.
+// Error answers a request that failed or, with code 0, one that succeeded and has no other
+// answer. From pmcd, ErrNotConn tells an agent that the client in From is gone.
 type Error struct{ Code pcp.Error }
 
 // Profile says which instances later fetches of one client's context want.
@@ -171,7 +172,7 @@ type Desc struct{ Desc pcp.Desc }
 // DescIDs is a client's request for many descriptors.
 type DescIDs struct{ PMIDs []pcp.PMID }
 
-// Descs answers DescIDs; a descriptor that could not be had has PMID PMIDNull.
+// Descs answers DescIDs; a descriptor that could not be found has the PMID PMIDNull.
 type Descs struct{ Descs []pcp.Desc }
 
 // InstanceReq asks for all instances of an instance domain (Inst InstNull, Name

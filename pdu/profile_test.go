@@ -16,8 +16,8 @@ func TestProfileStates(t *testing.T) {
 	}
 }
 
-// TestResizeKeeps sees to it that slices within a slice outlive its growing and
-// shrinking, so that their memory is used again.
+// TestResizeKeeps checks that slices within a slice survive when it grows and shrinks, so
+// that their memory is used again.
 func TestResizeKeeps(t *testing.T) {
 	s := resize([]InDomProfile{{List: make([]int32, 9)}, {List: make([]int32, 7)}}, 1)
 	if s = resize(s, 50); len(s) != 50 || cap(s[0].List) != 9 || cap(s[1].List) != 7 {

@@ -69,8 +69,8 @@ func (c *cursor) u64(field string) uint64 {
 	return 0
 }
 
-// count reads how many items of at least size bytes each follow. It refuses more
-// than the rest of the PDU can hold, so that a caller may allocate by it.
+// count reads how many items of at least size bytes each follow. It refuses more than the
+// rest of the PDU can hold, so that a caller may allocate that many.
 func (c *cursor) count(field string, size int) int {
 	n := int(c.i32(field))
 	switch {
@@ -105,7 +105,7 @@ func (c *cursor) text(field string) string {
 	return string(c.padded(field, n))
 }
 
-// done returns the first error; bytes left over are one.
+// done returns the first error. Bytes left over are an error.
 func (c *cursor) done() error {
 	if c.err == nil && c.left() > 0 {
 		c.failAt(c.off, "end", ErrTrailing)

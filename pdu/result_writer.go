@@ -87,8 +87,8 @@ func (w *ResultWriter) End() {
 	}
 }
 
-// Fail makes the set that was begun one with an error instead of values; what is
-// added to it later is dropped. The code must be negative.
+// Fail gives the set that was begun an error instead of values. What is added to it later
+// is dropped. The code must be negative.
 func (w *ResultWriter) Fail(code pcp.Error) {
 	if code >= 0 {
 		code = pcp.ErrGeneric
@@ -102,8 +102,9 @@ func (w *ResultWriter) Fail(code pcp.Error) {
 	binary.BigEndian.PutUint32(w.sets[w.start+4:], uint32(code))
 }
 
-// Value adds a value. One of no valid type makes the set the error ErrType, as do values
-// in situ and in blocks in one set; one of 16 MB or more makes it ErrTooBig.
+// Value adds a value. The set becomes the error ErrType if the value has no valid type, or
+// if some values of the set are in situ and some in blocks. It becomes ErrTooBig if the
+// value has 16 MB or more.
 func (w *ResultWriter) Value(inst int32, v pcp.Value) {
 	switch t := v.Type(); t {
 	case pcp.Type32, pcp.TypeU32:
@@ -259,17 +260,17 @@ func (w *ResultWriter) Bytes() (head, tail []byte) {
 	return w.sets, w.blocks
 }
 
-// mergeLen is how long the blocks may be to be copied behind the sets, for one
-// write instead of two.
+// mergeLen is the greatest length of blocks that are copied behind the sets, so that one
+// write does instead of two.
 const mergeLen = 16 << 10
 
 // writers are those of Append and Length.
 var writers = sync.Pool{New: func() any { return new(ResultWriter) }}
 
-// maxPooled is how much room a writer may have that waits for the next use.
+// maxPooled is the most room that a writer in the pool may have.
 const maxPooled = 1 << 20
 
-// encode writes all of a PDU but what is its own between the header and the sets.
+// encode writes a PDU, except what its type has between the header and the sets.
 func encode(t Type, head, counts int, from int32, sets []ValueSet) *ResultWriter {
 	w := writers.Get().(*ResultWriter)
 	w.reset(t, head, counts, from)

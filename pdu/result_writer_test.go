@@ -300,8 +300,8 @@ func sameValues(a, b ValueSet) bool {
 	return true
 }
 
-// TestResultWriterFails after values of every kind; what came before and comes after
-// the set is whole, and what is added to it is dropped.
+// TestResultWriterFails makes sets fail after values of every kind. The sets before and
+// after are whole, and what is added to a failed one is dropped.
 func TestResultWriterFails(t *testing.T) {
 	want := plain(0, 0, []ValueSet{many(1, 3, doubles), {PMID: 2, Err: pcp.ErrAgain}, many(3, 3, longs)})
 	for _, m := range mixes {

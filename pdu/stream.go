@@ -81,9 +81,9 @@ func (r *Reader) fill(n int) error {
 	return nil
 }
 
-// makeRoom sees to it that at least one byte can be read towards the n wanted. The
-// buffer at most doubles, and only once it is full, so a length that is merely
-// claimed costs no memory.
+// makeRoom makes sure that at least one byte can be read towards the n wanted. The buffer
+// at most doubles, and only once it is full, so a length that is merely claimed costs no
+// memory.
 func (r *Reader) makeRoom(n int) {
 	if r.start == r.end {
 		r.start, r.end = 0, 0

@@ -112,8 +112,8 @@ func TestReaderLargePDUs(t *testing.T) {
 	}
 }
 
-// TestReaderClaim sees to it that a length costs nothing until its bytes come: the
-// buffer at most doubles what has come, and never exceeds what is claimed.
+// TestReaderClaim checks that a length costs nothing until its bytes come: the buffer is at
+// most twice what has come, and never more than what is claimed.
 func TestReaderClaim(t *testing.T) {
 	for _, tt := range []struct{ claim, come, want int }{
 		{MaxLen, 1000, bufferStart},
@@ -144,8 +144,8 @@ func (r *roomReader) Read(b []byte) (int, error) {
 	return copy(b, r.pdu), nil
 }
 
-// TestReaderRoom sees to it that a reader that has caught up offers its whole
-// buffer, or a busy stream would come in ever smaller pieces.
+// TestReaderRoom checks that a reader that has caught up offers its whole buffer. Otherwise
+// a busy stream would come in ever smaller pieces.
 func TestReaderRoom(t *testing.T) {
 	src := &roomReader{pdu: goldenBytes(t, "fetch")}
 	r := NewReader(src, 0)

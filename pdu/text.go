@@ -41,8 +41,8 @@ func (p *Text) Append(b []byte, from int32) []byte {
 	return putString(b, p.Text)
 }
 
-// Parse reads the text. An agent on libpcp writes the identifier in the byte order
-// of its host, so a receiver had better not compare it with what it asked for.
+// Parse reads the text. An agent on libpcp writes the identifier in the byte order of its
+// host, so a receiver should not compare it with what it asked for.
 func (p *Text) Parse(b []byte) error {
 	c := open(b, TypeText)
 	p.Ident = c.u32("identifier")

@@ -14,8 +14,8 @@ const (
 	blocksToo = 2 // the same; pmdasample writes it
 )
 
-// maxBlock is the length of a value block, its header included, that is too much:
-// the 24 bits for it hold as much, but a length of all ones is better left alone.
+// maxBlock is the least length of a value block, its header included, that is refused. It
+// would fit into the 24 bits of the length, as all ones, which is not used.
 const maxBlock = 1<<24 - 1
 
 // asIndex is the type under which a parsed value holds the place of its block until

@@ -18,8 +18,8 @@ type account struct {
 	groups   []int
 }
 
-// findUser looks up the user to become. Only root becomes somebody else; for others
-// the answer is themselves.
+// findUser looks up the user to become. Only root can become somebody else; any other user
+// stays what it is.
 func findUser(name string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -35,7 +35,7 @@ func findUser(name string) (account, error) {
 	if a.uid, a.gid, err = numbers(u); err != nil {
 		return account{}, err
 	}
-	ids, _ := u.GroupIds() // if they cannot be read, the agent has the user's own group only
+	ids, _ := u.GroupIds() // if they cannot be read, the agent has only the user's own group
 	for _, id := range ids {
 		if g, err := strconv.Atoi(id); err == nil {
 			a.groups = append(a.groups, g)
@@ -70,9 +70,8 @@ func pcpUser() string {
 	return "pcp"
 }
 
-// become gives up root for good. Of the capabilities only those in keep stay, as a
-// set of bits; none in the ordinary case. What cannot be given up although it ought to be
-// is told to complain.
+// become gives up root for good. It keeps only the capabilities in keep, a set of bits,
+// which is empty in the ordinary case. become tells complain what could not be given up.
 func (a account) become(keep uint64, complain func(error)) error {
 	if os.Geteuid() == 0 && a.uid != 0 {
 		if err := emptyBounds(); err != nil {
@@ -105,7 +104,7 @@ func emptyBounds() error {
 	for c := range uintptr(64) {
 		there, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
 		if err != nil {
-			return nil // the kernel knows no more
+			return nil // the kernel knows no further capability
 		}
 		if there == 0 {
 			continue

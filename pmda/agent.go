@@ -23,13 +23,13 @@
 // # Concurrency
 //
 // One goroutine at a time serves pmcd: it reads a request, calls the agent, writes the
-// answer. "The serving goroutine" is whichever one does so at the moment.
-// All functions that an agent declares are called by that goroutine, so they need no
-// locks among each other, and the methods of InDom and Server may be called from
-// them freely. Other goroutines hand work over with Server.Do. While a function is slow
-// another goroutine drains the input, so it delays pmcd but does not wedge it; still,
-// pmcd serves nobody else in the meantime and gives up after five seconds: a
-// function must not wait for a network, a disk or a lock held for long.
+// answer. "The serving goroutine" is the one that does so at the moment. All functions that
+// an agent declares are called by that goroutine, so they need no locks among each other,
+// and the methods of InDom and Server may be called from them freely. Other goroutines hand
+// work over with Server.Do. While a function is slow another goroutine goes on reading, so
+// that pmcd is delayed and not blocked. But pmcd serves nobody else meanwhile, and drops
+// the agent after five seconds. So a function must not wait for a network, for a disk, or
+// for a lock that is held for long.
 //
 // See docs/writing-an-agent.md for a walk through a complete agent, PMDA(3) for what
 // PCP expects of one, and package pmdatest for testing without PCP.
@@ -66,24 +66,23 @@ type Agent struct {
 	Labels        pcp.Labels
 	ClusterLabels map[int]pcp.Labels
 
-	// Refresh is called before each request that concerns values, instances, names
-	// or labels is answered: the moment to bring instance domains up to date and to
-	// take a consistent snapshot of whatever is measured.
+	// Refresh is called before the answer to each request that concerns values, instances,
+	// names or labels. Here an agent brings its instance domains up to date and takes a
+	// consistent snapshot of what it measures.
 	Refresh func(*Request)
 
 	// Gone is called when a client has left, as far as pmcd tells.
 	Gone func(*Client)
 
-	// Flags declares options of the agent's own, besides those of Main. On the command
-	// line a name of one letter follows one dash, and a longer one follows two. An option
-	// that Main has already is a mistake, and panics.
+	// Flags declares options of the agent's own, besides those of Main. On the command line
+	// a name of one letter follows one dash, and a longer one follows two. Flags must not
+	// declare an option that Main has: that panics.
 	Flags func(*flag.FlagSet)
 
-	// Setup is called by Main once the options are known, while the agent still has
-	// the privileges that it was started with: the place to open what needs them.
-	// Start is called later, as the user that the agent runs as, with the server
-	// that will answer pmcd. Reload is called on SIGHUP and Stop at the end, both
-	// by the serving goroutine.
+	// Setup is called by Main when the options are known and the agent still has the
+	// privileges that it was started with. It opens what needs them. Start is called later,
+	// as the user that the agent runs as, with the server that will answer pmcd. Reload is
+	// called on SIGHUP and Stop at the end, both by the serving goroutine.
 	Setup  func(*Options) error
 	Start  func(*Server) error
 	Reload func() error
@@ -94,12 +93,12 @@ type Agent struct {
 	// with pcp.ErrAgain.
 	Warm func() error
 
-	// Anonymous agents do not ask pmcd who its clients are. Only these can tell pmcd
-	// itself that they are not ready: after Warm, whose line in pmcd.conf must then
-	// carry the word notready, and with the error pcp.ErrPMDANotReady, until
-	// Server.Ready. While an agent that asks who its clients are is not ready, pmcd
-	// answers the first request of each new local client, to any agent, with an error.
-	// So such an agent does not tell pmcd: its clients get pcp.ErrAgain.
+	// Anonymous agents do not ask pmcd who its clients are. Only these can tell pmcd itself
+	// that they are not ready: until Warm has returned, for which the agent's line in
+	// pmcd.conf must have the word notready; and with the error pcp.ErrPMDANotReady, until
+	// Server.Ready. While an agent that asks who its clients are is not ready, pmcd answers
+	// the first request of each new local client, to any agent, with an error. So such an
+	// agent does not tell pmcd: its clients get pcp.ErrAgain.
 	Anonymous bool
 
 	// NamesNotReady accepts what PCP 7 makes of an Anonymous agent with Warm and Roots:
@@ -110,8 +109,8 @@ type Agent struct {
 	NamesNotReady bool
 
 	// Try prepares the agent to run without PCP, after Start, with the arguments that
-	// follow the options: pmdaNAME --try ARGS. What it would export is then printed,
-	// round after round: the metrics TryColumns as a table, or with --json all.
+	// follow the options: pmdaNAME --try ARGS. Main then prints what the agent would
+	// export, round after round: the metrics TryColumns as a table, or with --json all.
 	Try        func(s *Server, args []string) error
 	TryColumns []Column
 }
@@ -128,10 +127,10 @@ type Metric struct {
 	// Value, Per and Func.
 	Get Getter
 
-	// Store is called with each value that a client stores; nil refuses. The error
-	// goes to the client: a pcp.Error as it is, another one as ErrGeneric. Every store
-	// that is refused has a line in the log, with the metric, the client and the error.
-	// See StoreAs for a function that takes the value in Go's type.
+	// Store is called with each value that a client stores. If Store is nil, stores are
+	// refused. The error goes to the client: a pcp.Error as it is, any other error as
+	// ErrGeneric. The log has a line for every store that is refused, with the metric, the
+	// client and the error. See StoreAs for a function that takes the value in Go's type.
 	Store func(*Store) error
 
 	OneLine string // help in one line, without a final stop
@@ -148,8 +147,8 @@ type Store struct {
 }
 
 // StoreAs makes a function for Metric.Store of one that takes the value as V. A value that
-// does not fit into V is refused with pcp.ErrBadStore; of the metric's own type every value
-// does.
+// does not fit into V is refused with pcp.ErrBadStore. Every value fits if V is the
+// metric's own type.
 func StoreAs[V pcp.Scalar](f func(*Store, V) error) func(*Store) error {
 	return func(s *Store) error {
 		x, err := pcp.As[V](s.Value)

@@ -9,8 +9,7 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// messages holds the requests that come often, so that reading them allocates
-// nothing.
+// messages holds the requests that come often, so that reading one allocates nothing.
 type messages struct {
 	fetch   pdu.Fetch
 	profile pdu.Profile
@@ -67,8 +66,8 @@ func (s *Server) trace(h pdu.Header) {
 	s.log.Printf("%v of %d bytes for client %d (%v)", h.Type, h.Len, h.From, s.client)
 }
 
-// notYet answers a request while the agent is not ready. The name space has nothing
-// yet; an error there would end a client's whole traversal in PCP 7.
+// notYet answers a request while the agent is not ready. The name space is empty until
+// then. It is not an error, because in PCP 7 an error would end a client's whole traversal.
 func (s *Server) notYet(t pdu.Type) {
 	switch t {
 	case pdu.TypeChild, pdu.TypeTraverse:
@@ -132,8 +131,9 @@ func (s *Server) survive(t pdu.Type) {
 	}
 }
 
-// panicked logs a panic. A metric that panics does so at every fetch: lines of one place
-// are limited, and each place has its stack logged once, up to maxStacks places.
+// panicked logs a panic. A metric that panics does so at every fetch. So the lines for one
+// place are limited, and the stack of each place is logged once, for up to maxStacks
+// places.
 func (s *Server) panicked(where string, bad any) {
 	s.panics.Printf(where, "%s: panic: %v", where, bad)
 	if len(s.stacks) < maxStacks && !s.stacks[where] {
@@ -170,8 +170,8 @@ func (s *Server) begin(from int32, fetch bool) {
 	s.agent.Refresh(&s.request)
 }
 
-// refuse answers a PDU that cannot be read. Only requests have an answer; the other
-// kinds are passed over.
+// refuse answers a PDU that cannot be read. Only requests have an answer; other PDUs are
+// ignored.
 func (s *Server) refuse(t pdu.Type, err error) {
 	s.complain("%v from pmcd: %v", t, err)
 	if answered(t) {
@@ -193,7 +193,7 @@ func (s *Server) done(err error) {
 		s.send(&pdu.Error{})
 		return
 	}
-	s.failCode(pdu.SafeCode(err)) // the log has it already
+	s.failCode(pdu.SafeCode(err)) // it is in the log already
 }
 
 // fail answers with an error code that does pmcd no harm.
@@ -202,7 +202,8 @@ func (s *Server) fail(err error, what string) { s.failCode(s.code(err, what)) }
 func (s *Server) failCode(code pcp.Error) {
 	if code == pcp.ErrPMDANotReady {
 		if s.agent.Anonymous && (len(s.agent.Roots) == 0 || s.agent.NamesNotReady) {
-			// pmcd sends no notices now, so what is known of clients grows old.
+			// pmcd sends no notices while the agent is not ready, so what is known of
+			// clients grows old.
 			s.forgetClients()
 			s.ready = false
 		} else {
@@ -212,8 +213,8 @@ func (s *Server) failCode(code pcp.Error) {
 	s.send(&pdu.Error{Code: code})
 }
 
-// code finds the code for an error; one that is no pcp.Error is logged, because the
-// client does not get to see its text.
+// code finds the code for an error. An error that is not a pcp.Error is logged, because the
+// client does not see its text.
 func (s *Server) code(err error, what string) pcp.Error {
 	code := pdu.SafeCode(err)
 	var e pcp.Error

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmda/pmdatest"
 )
 
-// TestAddAndRemove metrics while the agent runs; clients are told just once each time.
+// TestAddAndRemove adds and removes metrics while the agent runs; clients are told once
+// each time.
 func TestAddAndRemove(t *testing.T) {
 	z := newZoo()
 	c, _ := visit(t, z)
@@ -81,7 +82,7 @@ func TestAddAndRemove(t *testing.T) {
 	}
 }
 
-// TestAddFromCallbacks: what a fetch's own Refresh adds is told in that fetch.
+// TestAddFromCallbacks: a fetch tells clients what its own Refresh has added.
 func TestAddFromCallbacks(t *testing.T) {
 	z := newZoo()
 	n := 0
@@ -183,7 +184,8 @@ func TestWarmAnonymous(t *testing.T) {
 	c.Fetch(zooID(itemCount))
 }
 
-// TestNotReadyKnown: an agent that knows its clients does not say so to pmcd.
+// TestNotReadyKnown: an agent that knows its clients does not tell pmcd that it is not
+// ready.
 func TestNotReadyKnown(t *testing.T) {
 	z := newZoo()
 	c, _ := visit(t, z)
@@ -192,8 +194,8 @@ func TestNotReadyKnown(t *testing.T) {
 	c.Fetch(zooID(itemCount))
 }
 
-// TestNotReady: the agent answers so, forgets its clients, whose end it will not be
-// told, and says once that it is ready again.
+// TestNotReady: the agent answers that it is not ready, forgets its clients, because it
+// will not be told when they leave, and says once that it is ready again.
 func TestNotReady(t *testing.T) {
 	z := newZoo()
 	z.agent.Anonymous, z.agent.NamesNotReady = true, true
@@ -215,7 +217,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestNotReadyOfOneMetric is no answer of the agent as a whole.
+// TestNotReadyOfOneMetric: if one metric is not ready, the agent as a whole does not say
+// that it is not.
 func TestNotReadyOfOneMetric(t *testing.T) {
 	z := newZoo()
 	z.fetch = func(v *pmda.Values) { v.Fail(pcp.ErrPMDANotReady) }
@@ -298,7 +301,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestBrokenStream ends the connection: after such bytes nothing can be told apart.
+// TestBrokenStream: the connection ends, because after such bytes the next PDU cannot be
+// found.
 func TestBrokenStream(t *testing.T) {
 	for what, bytes := range map[string][]byte{
 		"a length below that of a header": {0, 0, 0, 11, 0, 0, 0x70, 3, 0, 0, 0, 0},

@@ -1,7 +1,8 @@
 package pmda
 
 // complain writes a line that the present client has caused. Each request that is refused
-// can cause one, so each user's are limited, and those of all whom pmcd does not know.
+// can cause one. So the lines of each user are limited, and those of all clients together
+// whose user pmcd does not know.
 func (s *Server) complain(format string, args ...any) {
 	uid := -1
 	if s.client != nil {

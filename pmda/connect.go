@@ -27,8 +27,8 @@ func (s *Server) connect(conn io.ReadWriteCloser) {
 	}
 }
 
-// greet tells pmcd at once what it waits for three seconds for at the start of an agent:
-// Start may take longer. The connection is to be Serve's.
+// greet sends pmcd the first word at once. pmcd waits three seconds for it when it starts
+// an agent, and Start may take longer. Serve takes the connection later.
 func (s *Server) greet(conn io.ReadWriteCloser) {
 	s.conn = conn
 	s.hello()
@@ -44,7 +44,7 @@ func (s *Server) hello() {
 	s.send(c)
 }
 
-// warm runs once, whatever becomes of the connection meanwhile.
+// warm runs once, even if the connection ends meanwhile.
 func (s *Server) warm() {
 	if err := s.agent.Warm(); err != nil {
 		s.log.Printf("starting: %v", err)

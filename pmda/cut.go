@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cut ends a connection whose far end does not read, when the server is to stop: its
-// serving goroutine waits in a write and does not get to know that it is.
+// cut ends a connection whose far end does not read, when the server is to stop: the
+// serving goroutine waits in a write and cannot learn that it is to stop.
 type cut struct {
 	serving atomic.Bool
 	writes  atomic.Uint64 // odd: within a write
@@ -20,7 +20,7 @@ type cut struct {
 // cutAfter is how long a write may take while the server is to stop.
 const cutAfter = 100 * time.Millisecond
 
-// set takes the connection that there is now.
+// set notes the present connection.
 func (c *cut) set(conn io.Closer) {
 	c.mu.Lock()
 	c.conn = conn

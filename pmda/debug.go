@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// debugWords are the words that -D of PCP's programs knows, in the order of pmdbg(1):
-// the place of each of the first 31 is the bit that stands for it in a number, where it
-// has one.
+// debugWords are the words that -D of PCP's programs knows, in the order of pmdbg(1). The
+// place of each of the first debugBits is the bit that stands for it in a number.
 var debugWords = strings.Fields("pdu fetch profile value context indom pdubuf log logmeta optfetch af " +
 	"appl0 appl1 appl2 pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http " +
 	"- - desperate deprecated exec labels series libweb alloc services appl3 appl4 appl5 access qa search query " +
@@ -18,8 +17,7 @@ var debugWords = strings.Fields("pdu fetch profile value context indom pdubuf lo
 const debugBits = 31
 
 // parseDebug takes the words of -D: those of PCP's programs, "all", and the sum of bits
-// that PCP once had in place of words. It returns the words that are meant, and those that
-// nobody knows.
+// that PCP once had in place of words. It returns the known words and the unknown ones.
 func parseDebug(list []string) (on map[string]bool, unknown []string) {
 	on = make(map[string]bool)
 	set := func(words []string) {

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WriteDrafts writes into dir what an agent may bring besides the files of WriteFiles, as a
-// beginning to be edited: a group for pmlogconf(1) in pmlogconf/NAME/NAME, a report for
-// pmrep(1) in pmrep/NAME.conf, and a man page pmdaNAME.1. It leaves alone what is there: a
-// folder pmlogconf or pmrep, or the page.
+// WriteDrafts writes into dir what an agent may bring besides the files of WriteFiles, as
+// drafts to be edited: a group for pmlogconf(1) in pmlogconf/NAME/NAME, a report for
+// pmrep(1) in pmrep/NAME.conf, and a man page pmdaNAME.1. A folder pmlogconf or pmrep that
+// is there, or the page, stays as it is.
 func WriteDrafts(a *Agent, dir string) error {
 	t, err := build(a, a.Domain)
 	if err != nil {
@@ -45,7 +45,7 @@ func WriteDrafts(a *Agent, dir string) error {
 	return nil
 }
 
-// loggable are the metrics that are there from the start and have values to keep.
+// loggable are the metrics of the table whose values are worth recording.
 func (a *Agent) loggable(t *table) []*metric {
 	var list []*metric
 	for _, m := range t.list() {
@@ -119,7 +119,7 @@ func (a *Agent) draftManual(w io.Writer, t *table) {
 	fmt.Fprint(w, ".SH SEE ALSO\n.BR PCPIntro (1),\n.BR pmcd (1),\n.BR pminfo (1)\n")
 }
 
-// roff protects what means something to the formatter.
+// roff escapes what has a meaning in roff.
 func roff(s string) string {
 	s = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
@@ -128,5 +128,5 @@ func roff(s string) string {
 	return s
 }
 
-// sentenceCase begins with a capital.
+// sentenceCase makes the first letter a capital.
 func sentenceCase(s string) string { return strings.TrimSuffix(sentence(s), ".") }

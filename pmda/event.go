@@ -8,20 +8,20 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// EventQueue keeps the records of an event metric until every client that follows it
-// has fetched them. A client follows from its first fetch on, and gets each later
-// record once. Where a client is so slow that the queue outgrows its limit, the
-// oldest records go, and the client is told how many it missed. An EventQueue
-// belongs to the serving goroutine; use one for each metric, or for each instance of
-// one, because fetching consumes.
+// EventQueue keeps the records of an event metric until every client that follows it has
+// fetched them. A client follows from its first fetch on, and gets each later record once.
+// If a client is so slow that the queue outgrows its limit, the oldest records are dropped
+// and the client is told how many it missed. An EventQueue belongs to the serving
+// goroutine; use one for each metric, or for each instance of one, because fetching
+// consumes.
 type EventQueue struct {
 	// Limit bounds the size of the records kept, in bytes as they travel; 0 stands
 	// for 1 MiB.
 	Limit int
 
 	// Wants, if not nil, says whether a client gets a record. It is asked when the client
-	// fetches; what the client may choose by, such as a control metric that it stores into,
-	// can stand in Client.Data. A record that is not wanted counts as fetched.
+	// fetches. What the client has chosen, for example by a store into a control metric,
+	// can be kept in Client.Data. A record that is not wanted counts as fetched.
 	Wants func(*Client, *pcp.EventRecord) bool
 
 	recs    []queued
@@ -57,18 +57,18 @@ func (q *EventQueue) Append(r pcp.EventRecord) {
 	}
 }
 
-// Followers returns how many clients follow, for an agent that would rather not
-// collect records for nobody.
+// Followers returns how many clients follow. An agent may collect no records while there
+// are none.
 func (q *EventQueue) Followers() int {
 	q.forget()
 	return len(q.readers)
 }
 
-// Dropped returns how many records went before every follower had them.
+// Dropped returns how many records were dropped before every follower had them.
 func (q *EventQueue) Dropped() uint64 { return q.dropped }
 
-// Take returns what a client has not had yet, for Values.Events. A first record with
-// the flag pcp.EventMissed says how many are lost.
+// Take returns the records that a client has not had yet, for Values.Events. A first record
+// with the flag pcp.EventMissed says how many are lost.
 func (q *EventQueue) Take(c *Client) []pcp.EventRecord {
 	next := q.first + uint64(len(q.recs))
 	from, follows := q.readers[c]
@@ -93,8 +93,7 @@ func (q *EventQueue) Take(c *Client) []pcp.EventRecord {
 	return out
 }
 
-// forget drops what nobody waits for: clients that left, and records that all
-// others have had.
+// forget drops clients that have left, and records that all others have had.
 func (q *EventQueue) forget() {
 	oldest := q.first + uint64(len(q.recs))
 	for c, next := range q.readers {
@@ -147,9 +146,9 @@ func With[V pcp.Scalar](metric string, v V) EventParam {
 	return EventParam{metric, pcp.ValueOf(v)}
 }
 
-// Event makes an event record of parameters by name. The agent must have a metric of each
-// name, into whose type the value can be converted; the error names the first of which that
-// is not so.
+// Event makes an event record of parameters by name. For each there must be a metric of
+// that name, to whose type the value can be converted. The error names the first parameter
+// for which that fails.
 func (s *Server) Event(at time.Time, flags uint32, params ...EventParam) (pcp.EventRecord, error) {
 	r := pcp.EventRecord{Time: at, Flags: flags, Params: make([]pcp.EventParam, len(params))}
 	for i, p := range params {

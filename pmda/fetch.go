@@ -18,8 +18,8 @@ func (s *Server) fetch() {
 	}
 }
 
-// growth is by how much the room for results must have grown for the agent to give
-// back at once what the growing has used and left: it will not be needed again.
+// growth is how much the room for results must have grown, in bytes, for the agent to give
+// the room that it has left behind back to the system at once.
 const growth = 1 << 20
 
 // collect makes a RESULT with a value set for each metric, in the order given.
@@ -43,7 +43,7 @@ func (s *Server) collect(ids []pcp.PMID) (head, tail []byte) {
 	return s.result.Bytes()
 }
 
-// get has a metric give its values. If that panics, the metric has none.
+// get asks a metric for its values. If that panics, the metric has none.
 func (s *Server) get(m *metric) {
 	defer s.surviveGet(m)
 	s.values.metric = m
@@ -57,9 +57,8 @@ func (s *Server) surviveGet(m *metric) {
 	}
 }
 
-// A client can ask for the same metric thousands of times in one fetch of a few
-// kilobytes, and so for gigabytes where there are many instances. No client that means
-// well does.
+// A client can ask for the same metric thousands of times in one fetch of a few kilobytes,
+// which are gigabytes where there are many instances. No honest client does.
 const (
 	maxRepeats = 4
 	maxResult  = 512 << 20 // bytes

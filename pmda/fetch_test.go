@@ -40,8 +40,8 @@ func wide(t testing.TB, n int) *pmda.Agent {
 	return a
 }
 
-// TestFetchAllocates nothing: a thousand instances of 25 metrics, profiles of all, of
-// one and of half of them.
+// TestFetchAllocates: fetches of a thousand instances of 25 metrics allocate nothing, with
+// profiles of all instances, of one and of half of them.
 func TestFetchAllocatesNothing(t *testing.T) {
 	const n = 1000
 	a := wide(t, n)
@@ -98,9 +98,9 @@ func TestFetchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// allocations is how many allocations f makes each time. All goroutines' are counted,
-// so what others make meanwhile, such as those that clean up after earlier tests, is
-// left out: f's own are there in every round.
+// allocations returns how many allocations f makes each time. Those of all goroutines are
+// counted, so the round with the fewest counts: other goroutines, such as those that clean
+// up after earlier tests, do not allocate in every round.
 func allocations(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for i := 0; i < 9 && least > 0; i++ {

@@ -16,12 +16,12 @@ import (
 	"github.com/pcp-rtime/rtime/pmns"
 )
 
-// WriteFiles writes what PCP's installation scripts want to find beside the program,
-// into dir: domain.h, the name space in root, pmns and, if the agent's names lie in
-// several places, pmns.NODE for each, the help text, and the scripts Install and
-// Remove. Put the program pmdaNAME there, in a folder .../pmdas/NAME, and run
-// Install. Each file is written beside the old one and takes its place. Files that this
-// agent has not written are not replaced: the error names one.
+// WriteFiles writes what PCP's installation scripts want to find beside the program, into
+// dir: domain.h, the name space in root, pmns and, if the agent's names lie in several
+// places, pmns.NODE for each, the help text, and the scripts Install and Remove. Put the
+// program pmdaNAME there, in a folder .../pmdas/NAME, and run Install. Each file is written
+// beside the old one and then renamed to its name. WriteFiles does not replace files that
+// this agent has not written; the error names one.
 func WriteFiles(a *Agent, dir string) error {
 	t, err := build(a, a.Domain)
 	if err != nil {
@@ -67,7 +67,7 @@ func WriteFiles(a *Agent, dir string) error {
 }
 
 // mayWrite returns an error if a file in the folder must not be replaced. This agent wrote
-// the files if it wrote the domain.h beside them, with whatever number.
+// the files if it wrote the domain.h beside them. The number in that may be another.
 func (a *Agent) mayWrite(dir string, names []string, domain []byte) error {
 	there := ""
 	for _, name := range names {
@@ -114,7 +114,7 @@ func replace(path string, text []byte, mode os.FileMode) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// symbol is the name that stands for the domain number in PCP's files.
+// symbol is the name of the domain number in PCP's files.
 func (a *Agent) symbol() string {
 	return strings.ToUpper(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

@@ -74,8 +74,8 @@ func TestProgramTries(t *testing.T) {
 	}
 }
 
-// TestWriteIntoAnothersFolder: a stranger's agent that has the name of one that is installed
-// writes neither through its links nor in place of its files.
+// TestWriteIntoAnothersFolder: an agent that has the name of another installed agent does
+// not write through the links in that one's folder, and does not replace its files.
 func TestWriteIntoAnothersFolder(t *testing.T) {
 	theirs, links, copies, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	text := make(map[string]string)
@@ -136,7 +136,7 @@ func TestWriteIntoAnothersFolder(t *testing.T) {
 	}
 }
 
-// TestWriteDrafts: they are written once, and what is there is left alone.
+// TestWriteDrafts: drafts are written once, and files that are there stay as they are.
 func TestWriteDrafts(t *testing.T) {
 	dir := t.TempDir()
 	if err := pmda.WriteDrafts(newZoo().agent, dir); err != nil {

@@ -31,7 +31,8 @@ func flood(write func([]byte) error, id pcp.PMID, limit int) (written int, err e
 	return written, nil
 }
 
-// TestFloodOnPipe: an agent whose far end asks and does not read ends, and has not grown.
+// TestFloodOnPipe: if the far end asks and does not read, the agent ends without having
+// grown.
 func TestFloodOnPipe(t *testing.T) {
 	p := start(t, build(t, "../examples/hello"), "-l", "-")
 	pmdatest.Connect(t, p)
@@ -63,7 +64,7 @@ func resident(t *testing.T, pid int) uint64 {
 	return n << 10
 }
 
-// TestFloodOnSocket: the far end is hung up on, and the next one is served.
+// TestFloodOnSocket: the agent closes the connection and serves the next one.
 func TestFloodOnSocket(t *testing.T) {
 	l, err := pmda.ListenUnix(filepath.Join(t.TempDir(), "socket"), 0, 0)
 	if err != nil {
@@ -89,7 +90,7 @@ func TestStopWhileNobodyReads(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	p := start(t, exe, "-l", "-")
 	pmdatest.Connect(t, p)
-	// More than its pipe holds, and less than it is hung up for.
+	// More than its pipe holds, and less than what makes it close the connection.
 	if n, err := flood(func(b []byte) error { _, err := p.in.Write(b); return err }, pcp.MakePMID(500, 0, 1), 2<<20); err != nil {
 		t.Fatalf("after %d bytes: %v", n, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// tape is a connection on which everything has been said already.
+// tape is a connection whose far end has sent everything already.
 type tape struct {
 	in  *bytes.Reader
 	out bytes.Buffer

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// Getter says how to get the values of a metric, of which type they are and over
-// which instance domain. The zero Getter is a mistake that New reports.
+// Getter says how to get the values of a metric, and has their type and instance domain.
+// New reports the zero Getter as a mistake.
 type Getter struct {
 	typ   pcp.Type
 	indom domain
@@ -19,8 +19,8 @@ type Getter struct {
 // function of Value returns it.
 var ErrNoValue = errors.New("no value at the moment")
 
-// Value is the Getter of a metric with one value. With ErrNoValue the metric has none;
-// any other error, pcp.ErrValue too, becomes its answer.
+// Value is the Getter of a metric with one value. If get returns ErrNoValue, the metric has
+// no value. Any other error, pcp.ErrValue included, is the answer to the client.
 func Value[V pcp.Scalar](get func() (V, error)) Getter {
 	return Getter{typ: pcp.TypeOf[V](), fetch: func(v *Values) {
 		x, err := get()
@@ -59,9 +59,9 @@ func PerInstance[T any, V pcp.Scalar](d *InDom[T], get func(pcp.Instance, T) (V,
 	}}
 }
 
-// NotSupported is the Getter of a metric that cannot be had where the agent runs, such as
-// one that needs a later kernel: its type is NOSUPPORT, clients say "not supported", and a
-// fetch gets pcp.ErrAppVersion. The metric keeps its name and number. over is its instance
+// NotSupported is the Getter of a metric that the machine cannot supply, such as one that
+// needs a later kernel: its type is NOSUPPORT, clients say "not supported", and a fetch
+// gets pcp.ErrAppVersion. The metric keeps its name and number. over is its instance
 // domain, nil for a metric with one value.
 func NotSupported(over Domain) Getter {
 	g := Getter{typ: pcp.TypeNoSupport, fetch: func(v *Values) { v.Fail(pcp.ErrAppVersion) }}
@@ -107,9 +107,9 @@ func (v *Values) Wants(inst int32) bool {
 	return v.server.profile.wants(v.metric.desc.InDom, inst)
 }
 
-// Set gives the value of one instance, InstNull for a metric with one value. A value
-// whose type is not the metric's is converted where nothing is lost by it, and is
-// otherwise the error ErrConv of the whole metric.
+// Set gives the value of one instance, InstNull for a metric with one value. A value of
+// another type than the metric's is converted if that loses nothing. Otherwise the whole
+// metric has the error ErrConv.
 func (v *Values) Set(inst int32, x pcp.Value) {
 	if !v.Wants(inst) {
 		return

@@ -142,7 +142,8 @@ func TestEarlyInstances(t *testing.T) {
 	}
 }
 
-// TestNoStateDir: a folder that is not there is no reason to fail before the end.
+// TestNoStateDir: if the folder is missing, the agent runs, and only Close returns an
+// error.
 func TestNoStateDir(t *testing.T) {
 	z := newZoo()
 	z.beasts.Keep = true
@@ -167,7 +168,7 @@ type herd struct{}
 
 func (herd) ID(name string) (int32, error) { return int32(len(name)), nil }
 
-// TestIDsOfTheAgent: a domain may have its ids from elsewhere, and then has no file.
+// TestIDsOfTheAgent: a domain may have its ids from elsewhere, and then keeps none itself.
 func TestIDsOfTheAgent(t *testing.T) {
 	dir := t.TempDir()
 	z := newZoo()

@@ -11,35 +11,35 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// InDom declares an instance domain whose instances each carry a T: what the metrics
-// over it are computed from. The zero value of the fields that are not needed works.
-// An InDom belongs to one agent, and its methods to the serving goroutine.
+// InDom declares an instance domain. Each of its instances carries a T, from which the
+// metrics over the domain are computed. Fields that are not needed may be left out. An
+// InDom belongs to one agent, and its methods to the serving goroutine.
 //
-// An id once given to a name is never given to another; with Keep the ids are kept
-// on disk, so that this holds over restarts and archives stay true. Names are told
-// apart by what stands before the first blank, as PCP's clients expect.
+// An id once given to a name is never given to another. With Keep the ids are kept on disk,
+// so that this holds across restarts and archives stay true. Names are told apart by what
+// stands before the first blank, as PCP's clients expect.
 type InDom[T any] struct {
 	Serial  int    // number of the domain within the agent, the same for ever
 	Name    string // for messages and for the file of ids, such as "hosts"
-	Keep    bool   // keep ids for ever, in a file of the domain's own
+	Keep    bool   // keep ids for ever, in the agent's file of numbers
 	OneLine string
 	Help    string
 	Labels  pcp.Labels // of the domain itself
 
-	// IDs, if not nil, is where ids come from, whatever Keep says: for agents that have
-	// so many domains that a file for each would cost too much.
+	// IDs, if not nil, is where ids come from, whatever Keep says. It is for agents that
+	// have so many domains that a space of numbers for each would cost too much.
 	IDs Numbers
 
 	// InstanceLabels, if not nil, gives the labels of one instance.
 	InstanceLabels func(T) pcp.Labels
 
 	// Prepare, if not nil, is called once in each fetch, before its first value is asked
-	// for, with what was added for the instances that the client wants. It is the place
-	// to read in one go what several metrics show. It must not Add or Remove.
+	// for, with what was added for the instances that the client wants. It can read in one
+	// go what several metrics show. It must not Add or Remove.
 	Prepare func([]T)
 
-	// Lookup, if not nil, is called when a client asks for an instance by a name
-	// that is not there. It may Add it; its error goes to the client.
+	// Lookup, if not nil, is called when a client asks for an instance by a name that is
+	// not there. It may Add the instance. Its error goes to the client.
 	Lookup func(c *Client, name string) error
 
 	id    pcp.InDom
@@ -54,7 +54,7 @@ type InDom[T any] struct {
 	allAt time.Time      // when all instances were last asked for
 }
 
-// known is what else there is to know of an instance.
+// known is what else is known of an instance.
 type known struct {
 	name string
 	used time.Time
@@ -176,8 +176,8 @@ func (d *InDom[T]) All(f func(inst pcp.Instance, data T) bool) {
 	}
 }
 
-// Used returns when a value of the instance was last asked for, be it by name or
-// with all others; the zero time if never.
+// Used returns when a client last asked for a value of the instance, by name or together
+// with all others. It returns the zero time if none has.
 func (d *InDom[T]) Used(name string) time.Time {
 	i, ok := d.find(name)
 	if !ok {
@@ -218,8 +218,8 @@ func (d *InDom[T]) title() string {
 	return fmt.Sprintf("instance domain %d", d.Serial)
 }
 
-// open gives the domain its number and, unless n is nil, where its ids come from.
-// Instances that are there already get their ids from n too.
+// open gives the domain its number and, unless n is nil, where its ids come from. Instances
+// that are there already get their ids from n, too.
 func (d *InDom[T]) open(id pcp.InDom, n Numbers) error {
 	d.id = id
 	d.init()
@@ -262,7 +262,7 @@ func (d *InDom[T]) idOf(name string) (int32, bool) {
 	if !ok || strings.IndexByte(name, ' ') >= 0 && d.known[i].name != name {
 		return 0, false
 	}
-	d.known[i].used = time.Now() // whoever looks it up is about to ask for values
+	d.known[i].used = time.Now() // a client that looks it up is about to ask for values
 	return d.all.ids[i], true
 }
 

@@ -46,7 +46,8 @@ func keepingZoo(t *testing.T) *zoo {
 	return z
 }
 
-// told checks that what a client was told of is in the file, whatever becomes of the agent.
+// told checks that the numbers which a client was told are in the file, however the agent
+// ends.
 func told(t *testing.T, path, name string, inst int32, item int) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -105,7 +106,7 @@ func TestToldIsInTheFile(t *testing.T) {
 	}
 }
 
-// hanging stops who does something on the disk, until it is let go.
+// hanging holds up what works on the disk, until it is released.
 type hanging struct {
 	mu      sync.Mutex
 	what    string
@@ -127,7 +128,7 @@ func (h *hanging) step(what string) {
 	}
 }
 
-// from has everybody hang who does this; letGo ends that.
+// from holds up every step of this kind; letGo ends that.
 func (h *hanging) from(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -143,8 +144,8 @@ func (h *hanging) letGo() {
 	}
 }
 
-// TestNobodyWaitsForFsync: while a disk takes for ever over fsync, requests are answered,
-// those too that make new numbers, and what they tell is in the file.
+// TestNobodyWaitsForFsync: while an fsync does not return, requests are answered, including
+// those that make new numbers, and what the answers tell is in the file.
 func TestNobodyWaitsForFsync(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "zoo.ids")
@@ -171,9 +172,9 @@ func TestNobodyWaitsForFsync(t *testing.T) {
 	disk.letGo()
 }
 
-// TestWriteHangs: while a disk takes for ever over a write, whoever asks is told to try
-// again, because what an answer would tell is not in the file; and it is told afterwards.
-// When that lasts, the write counts as failed.
+// TestWriteHangs: while a write does not return, clients are told to try again, because
+// what an answer would tell is not in the file. They get the answer afterwards. If the
+// write takes too long, it counts as failed.
 func TestWriteHangs(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		dir := t.TempDir()

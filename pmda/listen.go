@@ -28,17 +28,17 @@ type Listener struct {
 	closed bool
 }
 
-// pathCheck is how often the path of a unix socket is looked at while pmcd is away.
-// A pmcd that is stopped and started removes the path and connects again at once, and
-// tries only once: so at first the path is checked more often.
+// pathCheck is how often the path of a unix socket is looked at while pmcd is away. A pmcd
+// that is restarted removes the path, connects again at once, and tries only once. So at
+// first the path is checked more often.
 const (
 	pathCheck  = 500 * time.Millisecond
 	quickCheck = 10 * time.Millisecond
 	quickTime  = 3 * time.Second
 )
 
-// ListenUnix makes a socket in the file system that its owner and group may use:
-// pmcd runs as uid. A socket that is in the way is replaced if nobody listens there.
+// ListenUnix makes a socket in the file system that its owner and group may use: pmcd runs
+// as uid. An old socket at the path is replaced if nobody listens on it.
 func ListenUnix(path string, uid, gid int) (*Listener, error) {
 	l := &Listener{network: "unix", address: path, uid: uid, gid: gid}
 	return l, l.bind()
@@ -91,7 +91,7 @@ func (l *Listener) bind() error {
 	if l.network != "unix" {
 		return nil
 	}
-	n.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be somebody else's by then
+	n.(*net.UnixListener).SetUnlinkOnClose(false) // by then the path may be that of another program's socket
 	if err := os.Chmod(l.address, 0o660); err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (l *Listener) accept() (net.Conn, error) {
 	}
 }
 
-// retry reports whether making a socket may succeed later: pmcd may be about to
-// remove the path, or its folder is not there yet after the machine was started.
+// retry reports whether making a socket may succeed later: pmcd may be about to remove the
+// path, or the machine has just been started and the folder is not there yet.
 func retry(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, os.ErrExist)
 }
@@ -182,7 +182,7 @@ func retry(err error) bool {
 // listener fails or is closed.
 func (s *Server) Listen(l *Listener) error {
 	var end error
-	over := make(chan struct{}) // nobody serves any more
+	over := make(chan struct{}) // no goroutine serves any more
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -231,7 +231,7 @@ func (s *Server) serveOne(c net.Conn, over <-chan struct{}) {
 
 // trusted reports whether the peer is pmcd, and so may say who its clients are. Anybody can
 // connect to a port of the loopback address, but pmcd runs as root, as PCP's user or as the
-// agent's own. Whoever is connected to a unix socket had the permission to.
+// agent's own. A peer on a unix socket had the permission to connect.
 func trusted(c net.Conn) bool {
 	far, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -249,11 +249,11 @@ func trusted(c net.Conn) bool {
 	return ok && err == nil && pmcd.Uid == strconv.Itoa(uid)
 }
 
-// tcpOwner finds the user that owns the far end of a TCP connection within this
-// machine, in the kernel's table; see proc(5). Both addresses have to match, because
-// sockets of several users may share a local port. The far end has to be established
-// and held by a process: one that was closed, with what it sent still to be read, is
-// root's in the eyes of some kernels.
+// tcpOwner finds the user that owns the far end of a TCP connection within this machine, in
+// the kernel's table; see proc(5). Both addresses have to match, because sockets of several
+// users may share a local port. The far end has to be established and held by a process.
+// One that was closed while what it sent was still to be read belongs to root according to
+// some kernels.
 func tcpOwner(far, near *net.TCPAddr) (uid int, ok bool) {
 	farIP, nearIP := far.IP.To4(), near.IP.To4()
 	table := "/proc/net/tcp"

@@ -83,7 +83,7 @@ func writeAll(a *Agent, dir string) error {
 	return WriteDrafts(a, dir)
 }
 
-// byHand is what somebody sees who starts an agent from a shell.
+// byHand is what an agent prints that is started from a shell.
 const byHand = `pmda%s %s is an agent of Performance Co-Pilot. It speaks with pmcd, which starts it,
 over standard input and output, and those are a terminal here.
   pmda%s --write DIR   writes the files for its installation; then run DIR/Install
@@ -156,7 +156,7 @@ func (c *command) describe(a *Agent, l *Listener) string {
 func (c *command) prepare(a *Agent) (*Listener, error) {
 	u, err := findUser(c.user)
 	if err != nil && c.try.on {
-		u, err = account{}, nil // a machine without PCP need not have its user
+		u, err = account{}, nil // a machine without PCP may not have PCP's user
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 	var unknown []string
 	c.Debug, unknown = parseDebug(c.debug)
 	for _, word := range unknown {
-		c.Log.Printf("-D: there is nothing to trace that is called %q; pmdbg -l lists the words", word)
+		c.Log.Printf("-D: the word %q is unknown; pmdbg -l lists the words that can be traced", word)
 	}
 	var l *Listener
 	switch {
@@ -201,9 +201,9 @@ func (c *command) prepare(a *Agent) (*Listener, error) {
 	return l, nil
 }
 
-// openLog sends the log to a file; what a crash prints goes there too. The folder
-// belongs to the user that the agent will run as, who must not be able to have root
-// empty, or give away, a file of another's through a link.
+// openLog sends the log to a file; what a crash prints goes there too. The folder belongs
+// to the user that the agent will run as. By a link in it, that user must not be able to
+// make root empty a file of another user or give it away.
 func (c *command) openLog(u account) error {
 	f, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -215,12 +215,12 @@ func (c *command) openLog(u account) error {
 	}
 	if info.Mode().IsRegular() {
 		if info.Sys().(*syscall.Stat_t).Nlink != 1 {
-			return fmt.Errorf("log %s has other names, too", c.logFile)
+			return fmt.Errorf("the log file %s has more than one name; remove the others, or name another file with --log", c.logFile)
 		}
 		if err := f.Truncate(0); err != nil {
 			return err
 		}
-		_ = f.Chown(u.uid, u.gid) // only root can do so, and only root needs to
+		_ = f.Chown(u.uid, u.gid) // only root can do it, and only root has to
 	}
 	c.Log.SetOutput(f)
 	if fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3); err == nil {
@@ -229,8 +229,8 @@ func (c *command) openLog(u account) error {
 	return syscall.Dup3(int(f.Fd()), 2, 0)
 }
 
-// watchSignals has SIGHUP reload the agent and the ending signals stop it. A pipe
-// whose reader is gone is an error of the write, not the end of the program.
+// watchSignals has SIGHUP reload the agent and the ending signals stop it. A write into a
+// pipe whose reader is gone returns an error and does not end the program.
 func (s *Server) watchSignals() (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	c := make(chan os.Signal, 4)

@@ -17,8 +17,8 @@ func (s *Server) desc(p *pdu.DescReq) {
 	s.send(&pdu.Desc{Desc: m.desc})
 }
 
-// text answers a TEXT_REQ. Where there is no long text the client falls back on the
-// short one by itself.
+// text answers a TEXT_REQ. If there is no long text, the client itself falls back on the
+// short one.
 func (s *Server) text(p *pdu.TextReq) {
 	var one, long string
 	if p.Kind&pcp.TextInDom != 0 {
@@ -91,7 +91,7 @@ func (s *Server) instanceID(d domain, name string) (int32, error) {
 	return 0, pcp.ErrInst
 }
 
-// labels answers a LABEL_REQ. What is unknown has no labels.
+// labels answers a LABEL_REQ. What the agent does not know has no labels.
 func (s *Server) labels(p *pdu.LabelReq) {
 	answer := &pdu.Label{Ident: p.Ident, Kind: p.Kind}
 	if p.Kind == pcp.LabelInstances {
@@ -124,7 +124,7 @@ func (s *Server) labelsOf(p *pdu.LabelReq) pcp.Labels {
 	return nil
 }
 
-// store carries out a store: value by value, up to the first that is refused.
+// store stores the values of a request one by one, up to the first that is refused.
 func (s *Server) store() error {
 	for i := range s.in.store.Sets {
 		set := &s.in.store.Sets[i]
@@ -142,7 +142,7 @@ func (s *Server) store() error {
 	return nil
 }
 
-// storeOne stores a value, or logs why not.
+// storeOne stores a value, or logs why it was refused.
 func (s *Server) storeOne(m *metric, v pdu.InstValue) error {
 	inst := pcp.Instance{ID: pcp.InstNull}
 	where := m.Name
@@ -187,7 +187,7 @@ func (s *Server) namesToIDs(p *pdu.Names) {
 		answer.PMIDs = append(answer.PMIDs, pmid)
 	}
 	if answer.Status == 0 {
-		s.send(&pdu.Error{Code: pdu.SafeCode(last)}) // clients ask for what is not there all the time
+		s.send(&pdu.Error{Code: pdu.SafeCode(last)}) // clients often ask for names that do not exist
 		return
 	}
 	if len(p.Names) == 1 {
@@ -227,8 +227,8 @@ func (s *Server) children(p *pdu.Child) {
 	s.send(answer)
 }
 
-// traverse answers a TRAVERSE with all names at and below a node. Where there are
-// none the list is empty: an error would end the client's whole traversal in PCP 7.
+// traverse answers a TRAVERSE with all names at and below a node. If there are none the
+// list is empty, because in PCP 7 an error would end the client's whole traversal.
 func (s *Server) traverse(p *pdu.Traverse) {
 	answer := &pdu.Names{}
 	leaves, err := s.table.names.Traverse(p.Name)

@@ -104,7 +104,7 @@ func (c *command) usage(a *Agent) string {
 	return fmt.Sprintf("Usage: pmda%s [options]\n\nOptions:\n%s", a.Name, c.flags.FlagUsages())
 }
 
-// version is the agent's, or that of the program.
+// version is the agent's version or, if it has none, the program's.
 func (a *Agent) version() string {
 	if a.Version != "" {
 		return a.Version

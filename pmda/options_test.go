@@ -2,7 +2,7 @@ package pmda
 
 import "github.com/pcp-rtime/rtime/internal/journal"
 
-// Stepping are the options o with something to be told of each step on the disk.
+// Stepping returns the options o with a function that is told of each step on the disk.
 func Stepping(o Options, step func(what string)) Options {
 	o.journal = journal.Options{Step: step}
 	return o

@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// TestPanicInOneMetric costs its values and no others', also of what it had given before,
-// and also where InDom.Prepare panics for all metrics over the domain.
+// TestPanicInOneMetric: the metric loses its values, also those that it had given before,
+// and no other metric does. If InDom.Prepare panics, all metrics over the domain lose
+// theirs.
 func TestPanicInOneMetric(t *testing.T) {
 	z := newZoo()
 	z.fetch = func(v *pmda.Values) {

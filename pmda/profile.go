@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// profile says which instances the next fetch wants. pmcd sends it before the fetch
-// it applies to, whoever the client is, so there is one for each connection.
+// profile says which instances the next fetch wants. pmcd sends it before each fetch that
+// it applies to, for whichever client, so a connection needs one.
 type profile struct {
 	gen     uint64 // changes with every profile; never 0
 	def     pdu.ProfileState

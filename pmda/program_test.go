@@ -218,7 +218,7 @@ func TestProgramOptions(t *testing.T) {
 	}
 }
 
-// TestProgramSays what it is: on standard output, and nothing else.
+// TestProgramSays what it is, on standard output, and nothing else.
 func TestProgramSays(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	for _, x := range []struct {
@@ -246,7 +246,7 @@ func TestProgramSays(t *testing.T) {
 	}
 }
 
-// TestProgramTraces what PCP's words say. A word that nobody knows ends no agent.
+// TestProgramTraces what PCP's words say. An unknown word does not end the agent.
 func TestProgramTraces(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	for _, x := range []struct {
@@ -279,13 +279,14 @@ func TestProgramTraces(t *testing.T) {
 		if lines := strings.Contains(log, "FETCH of 32 bytes for client 3 (user 1000, process 77)\n"); lines != x.lines {
 			t.Errorf("%q: requests in the log: %v, want %v\n%s", x.args, lines, x.lines, log)
 		}
-		if n := strings.Count(log, "-D: there is nothing to trace that is called"); n != x.unknown {
+		if n := strings.Count(log, "-D: the word "); n != x.unknown {
 			t.Errorf("%q: %d words unknown, want %d", x.args, n, x.unknown)
 		}
 	}
 }
 
-// TestProgramOnTerminal is started from a shell: it says what it is and writes no PDU.
+// TestProgramOnTerminal: a program that is started from a shell says what it is and writes
+// no PDU.
 func TestProgramOnTerminal(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	for _, both := range []bool{true, false} {
@@ -332,7 +333,8 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// TestProgramLog does as root nothing to files that the log's name leads to.
+// TestProgramLog: as root, the program leaves files alone to which links of the log's name
+// lead.
 func TestProgramLog(t *testing.T) {
 	exe := build(t, "../examples/hello")
 	dir := filepath.Dir(exe)

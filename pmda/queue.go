@@ -9,16 +9,16 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// queue decides who serves. Serving is a role that one goroutine has at a time: the
-// one that reads from pmcd serves what it has read by itself, which saves the handing
-// over, its two wake-ups and its copy. Only when that takes long, another goroutine
-// goes on reading; what it reads waits in the queue, as does what Server.Do hands
-// over, for the goroutine in Server.run.
+// queue decides which goroutine serves. Serving is a role that one goroutine has at a time.
+// The goroutine that reads from pmcd itself serves what it has read, which saves a copy and
+// the two wake-ups of handing it over. If that takes long, another goroutine goes on
+// reading. What it reads waits in the queue for the goroutine in Server.run, and so does
+// what Server.Do hands over.
 //
-// A reader that waited for room would leave bytes in the pipe, and a full pipe stops pmcd
-// for everybody. So the queue takes what comes while a callback is slow: notices about
-// clients, of 16 to 30 bytes. pmcd sends a second request only after it has read the answer
-// to the first; a far end that goes on asking and reads nothing is hung up on when what
+// If a reader waited for room, bytes would stay in the pipe, and a full pipe stops pmcd for
+// everybody. So the queue takes what comes while a callback is slow: notices about clients,
+// of 16 to 30 bytes. pmcd sends a second request only after it has read the answer to the
+// first. If a far end goes on asking and reads nothing, the connection is closed when what
 // waits reaches maxWaiting.
 type queue struct {
 	serve func(pdu []byte) // called in the role
@@ -43,8 +43,8 @@ const (
 	maxKeep  = 64 << 10 // bytes in each of them
 	maxItems = 4096     // items that an empty queue keeps room for
 
-	// patience is how long a request may take before another goroutine reads on;
-	// it is noticed within twice that.
+	// patience is how long a request may take before another goroutine reads on. That
+	// happens within twice this time.
 	patience = 100 * time.Millisecond
 
 	maxWaiting = 16 << 20 // bytes of PDUs that wait, and itemSize for each
@@ -95,7 +95,7 @@ func (r *reading) run(turn int) {
 		}
 		mine, ok, err := r.claim(b, own)
 		if err != nil {
-			r.conn.Close() // who serves may wait for the far end to read
+			r.conn.Close() // the goroutine that serves may wait for the far end to read
 			r.done(err)
 			return
 		}

@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// quiet is a connection whose system calls the Go scheduler is not told of. They are
-// short: the descriptor does not block, and where there is nothing to read or no
-// room to write, the netpoller waits. What is saved is the runtime's monitor, which
-// an ordinary system call wakes after each rest, with its futexes and its naps; an
-// agent that is asked now and then spends more on those than on its answer.
+// quiet is a connection that makes its system calls without telling the Go scheduler. They
+// are short: the descriptor does not block, and if there is nothing to read or no room to
+// write, the netpoller waits. After each rest, an ordinary system call would wake the
+// runtime's monitor thread. An agent that is asked now and then would spend more on that
+// thread than on its answer.
 //
 // One goroutine may read while another writes.
 type quiet struct {
@@ -28,8 +28,7 @@ type transfer struct {
 	err  syscall.Errno
 }
 
-// quieten makes a connection quiet if it is over descriptors, and returns others as
-// they are.
+// quieten makes a connection quiet if it has descriptors. It returns others as they are.
 func quieten(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	var in, out syscall.Conn
 	switch c := conn.(type) {
@@ -52,11 +51,11 @@ func quieten(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	return q
 }
 
-// widen has a pipe take most answers whole, where the kernel grants it: with its usual 64
-// KiB, the two sides wake each other for each 64 KiB of an answer. A pipe that takes a
-// megabyte saves some more of that, and loses it again, as its memory then pushes what the
-// agent works on out of the processor's cache. It is used only while an answer waits in
-// it. A socket is left as it is.
+// widen makes a pipe large enough for most answers, if the kernel allows it. With the usual
+// 64 KiB, the two sides wake each other for each 64 KiB of an answer. With a megabyte there
+// would be fewer wake-ups still, but the pipe's memory would push what the agent works on
+// out of the processor's cache, which costs as much. The memory is used only while an
+// answer waits in it. widen leaves a socket as it is.
 func widen(c syscall.RawConn) {
 	_ = c.Control(func(fd uintptr) {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize)
@@ -68,7 +67,7 @@ func (t *transfer) init(c syscall.RawConn, call uintptr) {
 	t.try = t.once // made once: a method value is an allocation
 }
 
-// once makes the call and reports whether it got anywhere.
+// once makes the call and reports whether it did anything.
 func (t *transfer) once(fd uintptr) bool {
 	for {
 		n, _, err := syscall.RawSyscall(t.call, fd, uintptr(unsafe.Pointer(&t.buf[0])), uintptr(len(t.buf)))

@@ -48,7 +48,7 @@ func (m *metric) instances() string {
 	return m.indom.title()
 }
 
-// anchor is the name of a heading as Markdown's common readers make it.
+// anchor is the name that common readers of Markdown give to a heading.
 func anchor(name string) string { return strings.ReplaceAll(name, ".", "") }
 
 func sentence(s string) string {

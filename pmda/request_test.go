@@ -201,8 +201,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnasked: notices have no answer, not even bad ones, and requests in bad form
-// have one, which does pmcd no harm.
+// TestUnasked: notices have no answer, even if they are malformed. Malformed requests have
+// one that does pmcd no harm.
 func TestUnasked(t *testing.T) {
 	z := newZoo()
 	c, j := visit(t, z)

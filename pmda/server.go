@@ -31,8 +31,8 @@ type Options struct {
 	// "appl0" to "appl9" the agent's.
 	Debug map[string]bool
 
-	// Given holds the options that the command line gives, by their long names, for an
-	// agent to which a default and the same value given are not the same.
+	// Given holds the options that the command line gives, by their long names. It is for
+	// an agent that has to tell a default from the same value given.
 	Given map[string]bool
 
 	// UID and GID are those of the user that the agent will run as, once Agent.Setup has
@@ -43,8 +43,8 @@ type Options struct {
 	journal  journal.Options // of tests
 }
 
-// KeepCapability has Main keep a capability (as capabilities(7) numbers them) when it
-// becomes the user that the agent runs as. For Agent.Setup.
+// KeepCapability makes Main keep a capability (numbered as in capabilities(7)) when it
+// becomes the user that the agent runs as. It is for Agent.Setup.
 func (o *Options) KeepCapability(c int) { o.keepCaps |= 1 << c }
 
 // Server answers pmcd on behalf of one agent. Its methods belong to the serving
@@ -67,15 +67,15 @@ type Server struct {
 	room       int // of result, when garbage was last given back
 	values     Values
 	state      uint32 // pcp.StateLabels, pcp.StateNames to raise with the next result
-	raised     uint32 // what the result being written raises
+	raised     uint32 // those in the result that is being written
 	fetches    uint64
 	now        time.Time
 	client     *Client
 	request    Request
-	complaints throttle.Log[int]    // by user; -1 where it is not known
-	panics     throttle.Log[string] // by where they were
-	stacks     map[string]bool      // where panics were whose stack is in the log
-	greeted    bool                 // pmcd has been told who serves it
+	complaints throttle.Log[int]    // by user; -1 stands for unknown users
+	panics     throttle.Log[string] // by where they happened
+	stacks     map[string]bool      // the places whose stack is in the log
+	greeted    bool                 // pmcd has been told that the agent serves it
 	ready      bool                 // the agent answers
 	warming    bool                 // Warm was called
 	warmed     bool                 // and has returned
@@ -126,8 +126,8 @@ func (s *Server) openInDom(id pcp.InDom, d domain) error {
 	return d.open(id, n)
 }
 
-// kept returns the file of everything that the agent keeps for ever, which is opened when it
-// is needed. What is wrong with it is logged and never an error.
+// kept returns the file of everything that the agent keeps for ever. It is opened when it
+// is first needed. Faults of the file are logged; they are not errors.
 func (s *Server) kept() (*ids.File, error) {
 	if s.ids != nil {
 		return s.ids, nil
@@ -157,8 +157,8 @@ type Numbers interface {
 	ID(name string) (int32, error)
 }
 
-// KeptNumbers are those of Server.OpenIDs. Lookup returns the number of a name that has
-// one already.
+// KeptNumbers are the numbers that Server.OpenIDs returns. Lookup returns the number of a
+// name that has one already.
 type KeptNumbers interface {
 	Numbers
 	Lookup(name string) (int32, bool)
@@ -166,8 +166,9 @@ type KeptNumbers interface {
 
 // OpenIDs returns the numbers 0..max of a part of the agent's own, which are kept for ever
 // in its file NAME.ids: the ids of an instance domain, or the item numbers of dynamic
-// metrics. part is 1..64 bytes without blank, newline, NUL and slash; those that are a number
-// are for instance domains that Keep. It must always be opened with the same max.
+// metrics. part is 1..64 bytes without blank, newline, NUL and slash. It must not be a
+// number, because numbers stand for instance domains with Keep. It must always be opened
+// with the same max.
 //
 // Each answer to pmcd waits until the new numbers are in the file, so that a kill does not
 // change them after somebody has seen them.
@@ -183,17 +184,17 @@ func (s *Server) OpenIDs(part string, max int32) (KeptNumbers, error) {
 	return m, nil
 }
 
-// HasIDs reports whether the file of OpenIDs has numbers of a part, or whether they were
-// opened.
+// HasIDs reports whether the file of OpenIDs has numbers of a part, or OpenIDs was called
+// for it.
 func (s *Server) HasIDs(part string) bool {
 	f, err := s.kept()
 	return err == nil && f.Has(part)
 }
 
-// Keep keeps a value under a key for as long as there is the file of OpenIDs; nil forgets
-// what is there. It is in the file before the next answer to pmcd. A key has 1..4095 bytes
-// without newline and NUL, a value up to 1 MiB without newline. Without a folder for files
-// nothing is kept.
+// Keep keeps a value under a key, for as long as the file of OpenIDs exists. A nil value
+// removes the key. The value is in the file before the next answer to pmcd. A key has 1..4095
+// bytes without newline and NUL, a value up to 1 MiB without newline. Without a folder for
+// files nothing is kept.
 func (s *Server) Keep(key string, value []byte) error {
 	f, err := s.kept()
 	if err != nil {
@@ -205,8 +206,8 @@ func (s *Server) Keep(key string, value []byte) error {
 	return nil
 }
 
-// Kept calls each with what was kept, in the order of Keep. each must not keep the value. Kept
-// waits for the disk; it is for Agent.Start.
+// Kept calls each with what was kept, in the order of Keep. each must not hold on to the
+// value. Kept waits for the disk; it is for Agent.Start.
 func (s *Server) Kept(each func(key string, value []byte)) error {
 	f, err := s.kept()
 	if err != nil {
@@ -218,8 +219,8 @@ func (s *Server) Kept(each func(key string, value []byte)) error {
 	return nil
 }
 
-// Do has f called by the serving goroutine between two requests. It does not wait. A panic
-// in f is logged and ends f alone.
+// Do has the serving goroutine call f between two requests. It does not wait. A panic in f
+// is logged and ends f alone.
 func (s *Server) Do(f func()) {
 	s.queue.do(func() {
 		defer func() {
@@ -291,10 +292,10 @@ func (s *Server) PMID(cluster, item int) pcp.PMID {
 // Logf writes a line into the agent's log. Any goroutine may call it.
 func (s *Server) Logf(format string, args ...any) { s.log.Printf(format, args...) }
 
-// Serve answers pmcd on one connection until it ends or Stop is called. A clean end
-// is no error. The far end is believed what it says of its clients' identities, so conn
-// must lead to pmcd or to somebody who may do what pmcd may. Close of conn must end a
-// Read or Write that waits.
+// Serve answers pmcd on one connection until it ends or Stop is called. A clean end is no
+// error. Serve believes what the far end says about the identities of its clients, so conn
+// must lead to pmcd or to somebody who may do what pmcd may. Close of conn must end a Read
+// or Write that waits.
 func (s *Server) Serve(conn io.ReadWriteCloser) error {
 	var end error
 	s.attach(conn, func(err error) {
@@ -308,7 +309,7 @@ func (s *Server) Serve(conn io.ReadWriteCloser) error {
 	return end
 }
 
-// attach makes conn the connection to pmcd and has done called when it ends.
+// attach makes conn the connection to pmcd, and calls done when it ends.
 func (s *Server) attach(conn io.ReadWriteCloser, done func(error)) {
 	conn = quieten(conn)
 	s.queue.do(func() { s.connect(conn) })
@@ -348,7 +349,7 @@ func (s *Server) run() {
 	}
 }
 
-// Close writes what is kept on disk. The server is of no use afterwards.
+// Close writes what is kept on disk. The server must not be used afterwards.
 func (s *Server) Close() error {
 	for t := range s.tickers {
 		t.timer.Stop()
@@ -359,12 +360,12 @@ func (s *Server) Close() error {
 	return s.ids.Close()
 }
 
-// send writes an answer. A connection that does not take it is closed, which ends
-// its reader and so the connection.
+// send writes an answer. If the connection does not take it, send closes the connection,
+// which ends its reader.
 func (s *Server) send(p pdu.PDU) {
 	s.out = p.Append(s.out[:0], 0)
 	switch p.(type) {
-	case *pdu.Error, *pdu.Creds: // they tell no numbers
+	case *pdu.Error, *pdu.Creds: // they contain no numbers
 		s.write(s.out)
 	default:
 		s.tell(s.out, nil)
@@ -374,12 +375,12 @@ func (s *Server) send(p pdu.PDU) {
 	}
 }
 
-// maxOut is how much room is kept for answers that are seldom as long.
+// maxOut is how much room is kept for answers. Few are longer.
 const maxOut = 1 << 20
 
 // tell writes an answer that may hold numbers of which nobody has been told yet, in one
-// piece or two. They are in the file before; where the disk is too busy for that, the
-// answer is to try again, and tell returns false.
+// piece or two. They are in the file before. If the disk is too busy for that, tell answers
+// "try again" instead and returns false.
 func (s *Server) tell(head, tail []byte) bool {
 	if s.ids != nil && s.ids.Commit() != nil {
 		s.send(&pdu.Error{Code: pcp.ErrAgain})

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Sync makes the instances just those of want: what is not there is added, the data of what
-// is there is replaced, and what want does not have is removed; its id stays reserved. It is
-// Add and Remove for an agent that reads all instances at once. A name that cannot be added
-// is left out, and the error names each; ids go to new names in the order of the names.
+// Sync makes the instances those of want. It adds what is not there, replaces the data of
+// what is there, and removes what want does not have, whose ids stay reserved. It is Add
+// and Remove for an agent that reads all instances at once. It leaves out names that cannot
+// be added, and the error names each of them. New names get ids in the order of the names.
 func (d *InDom[T]) Sync(want map[string]T) error {
 	var gone []string
 	for i := range d.known {

@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// TestSync brings a domain to what a map holds: ids stay, and what cannot be added is named.
+// TestSync makes the instances of a domain those of a map: ids stay, and the error names
+// what cannot be added.
 func TestSync(t *testing.T) {
 	d := &pmda.InDom[int]{Serial: 1}
 	sync := func(want map[string]int, refused ...string) {
@@ -99,7 +100,8 @@ func TestNotSupported(t *testing.T) {
 	}
 }
 
-// TestEvery calls in the serving goroutine, again after a panic, and not once it is stopped.
+// TestEvery: the function is called in the serving goroutine, also after a panic, and not
+// after it was stopped.
 func TestEvery(t *testing.T) {
 	z := newZoo()
 	c, j := visit(t, z)

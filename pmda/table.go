@@ -137,7 +137,7 @@ func checkMetric(m *Metric) (bad []error) {
 	return bad
 }
 
-// build makes the table of an agent and reports all its mistakes together.
+// build makes the table of an agent. It reports all mistakes together.
 func build(a *Agent, domainNumber int) (*table, error) {
 	var bad []error
 	if a.Name == "" || strings.ContainsAny(a.Name, " \t\n/") {
@@ -149,7 +149,7 @@ func build(a *Agent, domainNumber int) (*table, error) {
 	}
 	t := newTable(domainNumber)
 	if len(a.Metrics) == 0 && len(a.Roots) == 0 {
-		bad = append(bad, errors.New("neither metrics nor dynamic subtrees"))
+		bad = append(bad, errors.New("the agent has neither metrics nor dynamic subtrees"))
 	}
 	for _, r := range a.Roots {
 		if err := pmns.CheckName(r); err != nil {

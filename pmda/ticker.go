@@ -2,12 +2,12 @@ package pmda
 
 import "time"
 
-// Every has f called by the serving goroutine each time that d has passed, for as long as
-// the server serves: for what an agent does apart from requests, such as looking for new
-// instances. A call that takes longer than d, or waits for a request, is followed by the
-// next at its own time; those between are left out. stop ends it, and may be called more
-// than once. Every and stop may be called by any goroutine; f is not called any more once
-// stop has been called by the serving goroutine. d must be above 0.
+// Every has the serving goroutine call f each time that d has passed, for as long as the
+// server serves. It is for what an agent does apart from requests, such as looking for new
+// instances. If a call takes longer than d, or has to wait for a request, the calls that
+// were due meanwhile are left out. stop ends it, and may be called more than once. Any
+// goroutine may call Every and stop. When the serving goroutine has called stop, f is not
+// called any more. d must be above 0.
 func (s *Server) Every(d time.Duration, f func()) (stop func()) {
 	if d <= 0 {
 		panic("pmda: Server.Every: the time between two calls is not above 0")

@@ -104,7 +104,8 @@ func TestNobodyIsNotPmcd(t *testing.T) {
 			t.Errorf("%s: a store by nobody who claims to be root is answered %s, want %s", host, got, hungUp)
 		}
 
-		// The child is gone when its turn comes, and its socket has no owner.
+		// When the agent accepts the connection the child has ended, and its socket has no
+		// owner.
 		first := pmdatest.Connect(t, dial(t, "tcp", address))
 		claimAt(t, address, 0, "yes")
 		first.Close()
@@ -141,7 +142,7 @@ func TestNobodyOnRootsPort(t *testing.T) {
 	}
 }
 
-// TestUnixSocketShutsOthersOut: who may not write to the socket cannot connect.
+// TestUnixSocketShutsOthersOut: a user who may not write to the socket cannot connect.
 func TestUnixSocketShutsOthersOut(t *testing.T) {
 	dir, err := os.MkdirTemp("", "pmdatest")
 	if err != nil {

@@ -27,7 +27,7 @@ type try struct {
 	on       bool
 	json     bool
 	interval float64 // seconds between two rounds
-	count    int     // rounds; 0 without end
+	count    int     // rounds; 0 means without end
 }
 
 func compare(a, b string) int { return cmp.Compare(a, b) }
@@ -117,7 +117,7 @@ func writeJSON(w io.Writer, list []Export) error {
 	})
 }
 
-// jsonValue keeps integers whole; a double that JSON has no form for is null.
+// jsonValue keeps integers whole. A double for which JSON has no form becomes null.
 func jsonValue(v pcp.Value) any {
 	switch v.Type() {
 	case pcp.TypeFloat, pcp.TypeDouble:
@@ -131,8 +131,8 @@ func jsonValue(v pcp.Value) any {
 	return v.String()
 }
 
-// writeTable writes a row for each instance and a column for each of the metrics;
-// where there is no value stands a dash.
+// writeTable writes a row for each instance and a column for each of the metrics. A dash
+// stands for a missing value.
 func writeTable(w io.Writer, list []Export, columns []Column) error {
 	rows := make(map[string][]string)
 	head := []string{"INSTANCE"}
@@ -172,7 +172,8 @@ func cell(v pcp.Value) string {
 	return v.String()
 }
 
-// isTerminal asks the kernel: other character devices, such as /dev/null, are no terminals.
+// isTerminal asks the kernel, because other character devices, such as /dev/null, are not
+// terminals.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -2,8 +2,8 @@ package pmda
 
 import "time"
 
-// list holds instances: ids and what was added for them, at the same indices. This is
-// all that a fetch looks at, for each metric again, so there is nothing else here.
+// list holds instances: ids and what was added for them, at the same indices. A fetch looks
+// at these again for each metric, and at nothing else, so nothing else is here.
 type list[T any] struct {
 	ids  []int32
 	data []T
@@ -14,7 +14,7 @@ func (l *list[T]) add(id int32, data T) {
 	l.ids, l.data = append(l.ids, id), append(l.data, data)
 }
 
-// truncate shortens a list to n instances, and lets go of the rest.
+// truncate shortens a list to n instances and drops the rest.
 func (l *list[T]) truncate(n int) {
 	clear(l.data[n:])
 	l.ids, l.data = l.ids[:n], l.data[:n]
@@ -24,9 +24,9 @@ type wantedState struct {
 	gen, profile, fetch uint64
 }
 
-// wanted returns the instances that the current profile wants. The answer is kept
-// until the profile or the instances change, so that a fetch costs what the wanted
-// instances cost and not what all do.
+// wanted returns the instances that the current profile wants. The answer is kept until the
+// profile or the instances change, so that the cost of a fetch depends on the wanted
+// instances and not on all.
 func (d *InDom[T]) wanted(s *Server) *list[T] {
 	state := wantedState{d.gen, s.profile.gen, s.fetches}
 	l, all := &d.cache, s.profile.all(d.id)

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// Names returns all names of an identifier, sorted; none where it is unknown.
+// Names returns all names of an identifier, sorted. An unknown identifier has none.
 func (t *Tree) Names(id pcp.PMID) []string {
 	var names []string
 	for n := t.ids[id]; n != nil; n = n.next {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Limits of the text form, against files that are no name space at all.
+// Limits of the text form, which keep files out that are not name spaces.
 const (
 	maxText     = 64 << 20 // bytes in one file
 	maxIncludes = 16       // files within files
@@ -181,7 +181,8 @@ func (r *reader) define(f []string, at position) error {
 	return nil
 }
 
-// checkSymbol: as a part of a name, but a symbol may begin with an underscore.
+// checkSymbol checks a symbol like a part of a name, except that a symbol may begin with an
+// underscore.
 func checkSymbol(s string) error {
 	if trimmed := strings.TrimLeft(s, "_"); trimmed != "" && checkPart(trimmed) == nil {
 		return nil

@@ -12,9 +12,9 @@ import (
 // WriteOptions say which form of the text is written. The zero value writes the
 // whole tree under a root block, with numbers only.
 type WriteOptions struct {
-	// Top is the node whose subtree is written, such as "rtime.lan"; what the file
-	// "pmns" of an agent holds whose Install sets pmns_name to it. The empty name
-	// writes the whole tree.
+	// Top is the node whose subtree is written, such as "rtime.lan". If the Install of an
+	// agent sets pmns_name to a node, the agent's file "pmns" holds the subtree of that
+	// node. The empty name writes the whole tree.
 	Top string
 	// Symbol stands in place of the number Domain, if it is not empty. Install
 	// replaces it by the number that domain.h or the user gives.

@@ -9,7 +9,7 @@ import (
 )
 
 // PMID returns the number of a metric. The agent is asked by name, as pmcd asks about
-// dynamic subtrees; agents of package pmda answer so for all their metrics.
+// dynamic subtrees; agents of package pmda answer this for all their metrics.
 func (c *Conn) PMID(name string) (pcp.PMID, error) {
 	c.t.Helper()
 	p, err := c.Ask(&pdu.Names{Names: []string{name}})
@@ -215,8 +215,8 @@ func (c *Conn) Labels(ident uint32, kind pcp.LabelType) map[int32]pcp.Labels {
 	return sets
 }
 
-// Client begins to speak for another client of pmcd, whose user and process pmcd
-// knows. Gone ends it.
+// From a call of Client on, requests are those of another client of pmcd, whose user and
+// process pmcd knows. Gone ends it.
 func (c *Conn) Client(slot int32, uid, gid, pid int) {
 	c.t.Helper()
 	c.Slot = slot

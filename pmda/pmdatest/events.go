@@ -16,8 +16,8 @@ type Event struct {
 }
 
 // Events fetches an event metric and returns the records that the client Slot has not had
-// yet, by instance name; the name of the only value of a metric without instances is "".
-// The first fetch of a client makes it follow and brings none.
+// yet, by instance name; the name of the only value of a metric without instances is "". A
+// client follows from its first fetch on, which returns no records.
 func (c *Conn) Events(name string) (map[string][]Event, error) {
 	c.t.Helper()
 	values, err := c.Values(name)
@@ -48,8 +48,8 @@ func (c *Conn) Events(name string) (map[string][]Event, error) {
 // Patience is how long Until waits.
 const Patience = 60 * time.Second
 
-// Until waits until is returns true, asking it again and again, and ends the test after
-// Patience. what names what is waited for.
+// Until calls is again and again until it returns true, and ends the test after Patience.
+// what is what the test waits for, for the error.
 func (c *Conn) Until(what string, is func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(Patience); !is(); time.Sleep(5 * time.Millisecond) {

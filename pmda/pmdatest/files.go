@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// Files compares what is made from an agent's table with what is kept in the tree:
-// the files for installation in dir, and the reference of its metrics, a file's path.
-// With update it writes them first, for use after a change of the table.
+// Files compares what is made from an agent's table with what is kept in the tree: the
+// files for installation in dir, and the reference of its metrics, a file's path. With
+// update it writes them first, which is for use after a change of the table.
 func Files(t testing.TB, a *pmda.Agent, dir, reference string, update bool) {
 	t.Helper()
 	made := t.TempDir()

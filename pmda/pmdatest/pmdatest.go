@@ -11,9 +11,9 @@
 //		}
 //	}
 //
-// All methods end the test with t.Fatal where the agent breaks the protocol; errors
-// that the agent answers are returned, or end the test where there is no error to
-// return. A Conn belongs to one goroutine.
+// All methods end the test with t.Fatal if the agent breaks the protocol. They return
+// errors that the agent answers; a method that returns no error ends the test instead. A
+// Conn belongs to one goroutine.
 package pmdatest
 
 import (
@@ -94,8 +94,8 @@ func StartOptions(t testing.TB, a *pmda.Agent, o pmda.Options) *Conn {
 	return Connect(t, near)
 }
 
-// Connect greets an agent on a connection that is there, and knows the agent's
-// metrics by name only through dynamic subtrees.
+// Connect greets an agent on a connection that exists. It knows the names of those metrics
+// only that are in dynamic subtrees.
 func Connect(t testing.TB, rw io.ReadWriteCloser) *Conn {
 	t.Helper()
 	c := &Conn{t: t, rw: rw, r: pdu.NewReader(rw, 0)}

@@ -102,7 +102,7 @@ func TestRefusedLookups(t *testing.T) {
 		check(errPermission, false, "local:", "127.0.0.20", "uid 65534", "rule create")
 		check(errPermission, true, "localhost", "127.0.0.21", "unknown user", "rule create")
 		check(errPermission, true, "local:", "127.0.1.7", "uid 0", "rule allow/deny", "127.0.1.7 is in deny 127.0.1.0/24")
-		check(errPermission, true, "local:", "127.1.0.7", "uid 0", "rule allow/deny", "127.1.0.7 is in no allow range")
+		check(errPermission, true, "local:", "127.1.0.7", "uid 0", "rule allow/deny", "127.1.0.7 is in none of the ranges of allow")
 		check(errPermission, true, "local:", "224.0.0.1", "uid 0", "rule allow/deny", "multicast")
 		check(errPermission, true, "local:", "::2", "uid 0", "rule allow/deny", "is in deny ::/8")
 		check(errInst, true, "local:", "127.1", "not a valid host name")

@@ -1,4 +1,4 @@
-// Keeper is an agent that keeps one capability, for a test.
+// Keeper is an agent for a test. It keeps one capability.
 package main
 
 import (

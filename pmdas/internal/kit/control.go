@@ -23,11 +23,11 @@ type Setting[C any] struct {
 	OneLine, Help string
 }
 
-// Control has settings of a configuration as metrics.
+// Control makes metrics, into which clients may store, of settings of a configuration.
 type Control[C any] struct {
 	Prefix  string // before the names of the metrics
 	Cluster int
-	Who     string // may store, and how long that lasts: for the help text
+	Who     string // says who may store and how long that lasts, for the help text
 	May     func(*pmda.Store) error
 	Current func() C
 	Change  func(C) // takes a changed configuration over

@@ -1,10 +1,10 @@
-// Package kit is what the agents of this project do alike, so that an agent consists of what
-// it measures. The library for agents, package pmda, speaks PCP's protocol and is for
+// Package kit is what the agents of this project do alike, so that an agent consists of
+// what it measures. The library for agents, package pmda, speaks PCP's protocol and is for
 // everybody; this package has the habits of our own agents on top of it: a configuration
-// file that SIGHUP has read again, a directory into which programs put files, one round of
-// work a second, numbers of its own state as metrics and in an MMV file, settings that can
-// be stored, and who may store them. It was made for rtlan, rtarm and dds; only what two of
-// them use is in it.
+// file that is read again on SIGHUP, a directory into which programs put files, one round
+// of work a second, numbers of the agent's own state as metrics and in an MMV file,
+// settings that can be stored, and who may store them. It was made for rtlan, rtarm and
+// dds; only what two of them use is in it.
 //
 // A further agent embeds a Base and says what it has:
 //
@@ -31,7 +31,7 @@
 //	func main() { os.Exit(kit.Main(New())) }
 //
 // An agent that has to open something while it is still root has a Setup of its own, which
-// calls Base.Setup; and so with Start, Reload and Stop.
+// calls Base.Setup. The same holds for Start, Reload and Stop.
 //
 // The packages below know nothing of PCP: keyword reads configurations, segdir makes and
 // watches directories.
@@ -90,7 +90,7 @@ type Base struct {
 	// ten seconds, and not more often, since they then read all labels again.
 	Relabel bool
 
-	given     bool // --config was
+	given     bool // whether --config was given
 	uid, gid  int
 	labelled  time.Time // when clients were told last
 	published []uint64  // Numbers, as of the latest second
@@ -99,9 +99,9 @@ type Base struct {
 	tasks     sync.WaitGroup
 }
 
-// Main runs an agent as a program, as pmda.Main does, on one thread: that does all there is
-// to do, and does it cheaper alone, because the runtime would wake a second one whenever the
-// first wakes up. The environment's GOMAXPROCS overrides it.
+// Main runs an agent as a program, as pmda.Main does, but on one thread. One is enough, and
+// it is cheaper: the runtime would wake a second thread whenever the first wakes up.
+// GOMAXPROCS in the environment overrides this.
 func Main(a *pmda.Agent) int {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -121,9 +121,9 @@ func (b *Base) Flags(f *flag.FlagSet) {
 	}
 }
 
-// Setup takes the options over and reads the configuration. A file with mistakes is told in
-// the log, and the defaults hold; so do they where the default file cannot be read. An error
-// says that the file cannot be read that --config names.
+// Setup takes the options over and reads the configuration. If the file has mistakes, the
+// log says so and the defaults hold. The defaults also hold if the default file cannot be
+// read. It is an error if the file that --config names cannot be read.
 func (b *Base) Setup(o *pmda.Options) error {
 	b.Trying, b.Mute = b.Trying || o.Try, b.Mute || o.Try
 	b.uid, b.gid, b.given = o.UID, o.GID, o.Given["config"]
@@ -141,8 +141,8 @@ func (b *Base) Setup(o *pmda.Options) error {
 	return nil
 }
 
-// Reload reads the configuration again. That there is no file is an error only where
-// --config names it. After an error nothing has changed.
+// Reload reads the configuration again. A missing file is an error only if --config names
+// it. After an error nothing has changed.
 func (b *Base) Reload() error {
 	if b.ConfigFile == "" {
 		return nil
@@ -154,9 +154,10 @@ func (b *Base) Reload() error {
 	return err
 }
 
-// MakeDir makes the directory for the user that the agent will run as. For Setup, as it takes
-// root. That the standard directory cannot be made is told in the log; an agent may get by
-// without, and watch for it. Where another directory is named, it is an error.
+// MakeDir makes the directory for the user that the agent will run as. It is for Setup,
+// because it takes root. If the standard directory cannot be made, the log says so, because
+// an agent may do without it and watch for it. If another directory cannot be made, that is
+// an error.
 func (b *Base) MakeDir() error {
 	uid, gid := b.uid, b.gid
 	if os.Geteuid() != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// Number is one figure of an agent's own state. It is published as a metric and in the MMV
-// file that pmdammv serves as mmv.NAME.*, while the agent is stuck as well.
+// Number is one figure of an agent's own state. It is published as a metric, and in the MMV
+// file that pmdammv serves as mmv.NAME.*, even while the agent is stuck.
 type Number struct {
 	Item          int
 	Name          string
@@ -36,7 +36,7 @@ func (n Number) In(u pcp.Units) Number {
 	return n
 }
 
-// Truth returns 1 for what is true, and 0.
+// Truth returns 1 for true and 0 for false.
 func Truth(is bool) uint64 {
 	if is {
 		return 1
@@ -62,8 +62,8 @@ func (b *Base) publish() {
 	}
 }
 
-// items are the numbers as the MMV file has them: as of the latest second. So they are read
-// by the serving goroutine alone.
+// items are the numbers for the MMV file. They are those of the latest second, so that the
+// serving goroutine alone reads the agent's state.
 func (b *Base) items() []health.Item {
 	var items []health.Item
 	for i, n := range b.Numbers {
@@ -76,7 +76,7 @@ func (b *Base) items() []health.Item {
 // labelEvery is the time between two announcements of new labels.
 const labelEvery = 10 * time.Second
 
-// Round does what is due once a second, as Start has the serving goroutine do.
+// Round does what is due once a second. Start has the serving goroutine call it.
 func (b *Base) Round() {
 	if b.Second != nil {
 		b.Second()
@@ -92,8 +92,9 @@ func (b *Base) Round() {
 	}
 }
 
-// tick has the serving goroutine do what is due each second, and then brings the MMV file up
-// to date. An agent that is stuck therefore does not: mmv.NAME.alive falls behind.
+// tick has the serving goroutine do what is due each second, and then brings the MMV file
+// up to date. An agent that is stuck does not bring it up to date, so mmv.NAME.alive falls
+// behind.
 func (b *Base) tick(ctx context.Context) {
 	file := b.openHealth()
 	defer func() {
@@ -131,7 +132,7 @@ func (b *Base) tick(ctx context.Context) {
 	}
 }
 
-// openHealth makes the MMV file, or tells why there is none.
+// openHealth makes the MMV file, or logs why it cannot.
 func (b *Base) openHealth() *health.File {
 	if b.Mute {
 		return nil

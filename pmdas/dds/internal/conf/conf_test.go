@@ -64,7 +64,7 @@ func TestRefused(t *testing.T) {
 		{"kepp 1", `f:1: unknown keyword "kepp"`},
 		{"maxcontexts 10000001", "f:1: maxcontexts: 10000001 is not between 0 and 10000000"},
 		{"a 1\nb 2", "f:1: unknown keyword \"a\"\nf:2: unknown keyword \"b\""},
-		{strings.Repeat("x", 70000), "f:1: line of more than 65536 bytes"},
+		{strings.Repeat("x", 70000), "f:1: the line is longer than 65536 bytes"},
 	} {
 		_, err := load(t, c.text, Defaults())
 		if err == nil || err.Error() != c.want {

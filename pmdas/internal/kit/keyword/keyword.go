@@ -40,7 +40,8 @@ type Keyword struct {
 	files string                   // the keyword whose values the files hold
 }
 
-// Given says which keywords a file has. Files counts as the keyword that it fills.
+// Given says which keywords a file has. A keyword made by Files counts as the keyword that
+// it fills.
 type Given map[string]bool
 
 // Error is one mistake in a file.
@@ -80,9 +81,9 @@ func Load(path string, known map[string]Keyword) (Given, error) {
 
 // Parse reads a file from r and hands each value to its keyword. name stands in the errors,
 // and the files that the file names are looked for in the folder of name. The error joins
-// the first 50 mistakes, in the order of the lines, each an *Error; one that holds no Error
-// says that the file cannot be read. After an error some keywords have taken values, which
-// the caller must not use.
+// the first 50 mistakes, in the order of the lines, each an *Error. An error in which there
+// is no *Error says that the file cannot be read. After an error some keywords have taken
+// values, which the caller must not use.
 func Parse(r io.Reader, name string, known map[string]Keyword) (Given, error) {
 	p := parser{known: known, file: name, dir: filepath.Dir(name), first: make(map[string]int), given: make(Given),
 		values: make(map[string]map[string]int)}
@@ -118,7 +119,7 @@ func (p *parser) fail(keyword, format string, args ...any) {
 }
 
 // lines calls f with each line of r, until there are too many mistakes. It returns an error
-// of reading.
+// if r cannot be read.
 func (p *parser) lines(r io.Reader, f func(string)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -126,7 +127,7 @@ func (p *parser) lines(r io.Reader, f func(string)) error {
 		f(lines.Text())
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		p.fail("", "line of more than %d bytes", maxLine)
+		p.fail("", "the line is longer than %d bytes", maxLine)
 		return nil
 	}
 	return lines.Err()
@@ -206,7 +207,7 @@ func (p *parser) include(word, of, path string) {
 	}
 }
 
-// checkWhole finds values that stand for a whole list and do not stand alone.
+// checkWhole finds values that stand for a whole list and have others beside them.
 func (p *parser) checkWhole() {
 	for word, values := range p.values {
 		for _, v := range p.known[word].whole {
@@ -230,15 +231,16 @@ func words(line string) []string {
 	return fields
 }
 
-// One is a keyword with one value, which take takes or refuses.
+// One is a keyword with one value, which the function take accepts or refuses.
 func One(take func(value string) error) Keyword { return Keyword{take: take} }
 
 // Take hands a value to the keyword, for those that are made of others. The error says what
 // is wrong with the value.
 func (k Keyword) Take(value string) error { return k.take(value) }
 
-// List is a keyword with a list of values, each of which add takes or refuses. The words
-// in whole, such as "none", stand for the whole list and must not stand beside others.
+// List is a keyword with a list of values, each of which the function add accepts or
+// refuses. The words in whole, such as "none", stand for the whole list and must not stand
+// beside others.
 func List(add func(value string) error, whole ...string) Keyword {
 	return Keyword{list: true, take: add, whole: whole}
 }

@@ -96,7 +96,7 @@ func TestBad(t *testing.T) {
 		"list all\nlists more":                   `f:1: list: "all" cannot stand beside other values`,
 		"lists wrong\nnumber x":                  "wrong:3: list: bad\nf:2: number: \"x\" is not a number",
 		"lists missing":                          "f:1: lists: open missing: no such file or directory",
-		"number " + strings.Repeat("1", maxLine): "f:1: line of more than 65536 bytes",
+		"number " + strings.Repeat("1", maxLine): "f:1: the line is longer than 65536 bytes",
 	} {
 		var v values
 		_, err := Parse(strings.NewReader(text), file, v.known())

@@ -29,10 +29,10 @@ type Sub struct {
 	Mode uint32
 }
 
-// Make makes the directory for a user and a group. What is there already gets owner and mode
-// as well, if the process is root. The folder that the directory is made in must be there,
-// unless it is Parent: root is not to make folders all along a path that is wrong. Make
-// follows no symbolic link at the end of the path.
+// Make makes the directory for a user and a group. What is there already gets owner and
+// mode as well, if the process is root. The folder that the directory is made in must be
+// there, unless it is Parent: otherwise root would make all folders of a path that somebody
+// has mistyped. Make follows no symbolic link at the end of the path.
 func (d Dir) Make(uid, gid int) error {
 	parent := filepath.Dir(d.Path)
 	if parent == Parent {

@@ -24,7 +24,7 @@ const (
 	gone   = unix.IN_IGNORED | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_UNMOUNT
 )
 
-// Bounds of what one call of Names reads, since anybody may cause events.
+// Bounds of what one call of Names reads, because anybody may cause events.
 const (
 	bufSize  = 16 << 10
 	maxReads = 4
@@ -36,8 +36,8 @@ var (
 	ErrGone = errors.New("the directory is not there any more; watch anew") // Close, and NewWatch
 )
 
-// Watch tells which files of a directory something has happened to. Stores into mapped
-// memory are nothing that happens. Names belongs to one goroutine.
+// Watch tells to which files of a directory something has happened. Stores into mapped
+// memory do not count. Names belongs to one goroutine.
 type Watch struct {
 	fd   int
 	file *os.File
@@ -47,7 +47,7 @@ type Watch struct {
 	once    sync.Once
 	happens chan struct{}
 	over    chan struct{} // closed by Close
-	ended   chan struct{} // closed when the goroutine has ended that C started
+	ended   chan struct{} // closed when the goroutine that C started has ended
 }
 
 // NewWatch begins to watch a directory for Published, Changed or both.
@@ -65,8 +65,8 @@ func NewWatch(path string, what uint32) (*Watch, error) {
 }
 
 // Names returns the names of files that something has happened to since the last call. It
-// does not wait. Much that happens at once comes in several calls. The names are good until
-// the next call.
+// does not wait. If much happens at once, several calls are needed to learn of all of it.
+// The names are good until the next call.
 func (w *Watch) Names() (map[string]bool, error) {
 	clear(w.seen)
 	var bad error
@@ -108,7 +108,7 @@ func (w *Watch) parse(b []byte) (bad error) {
 }
 
 // C returns a channel that has a value when there is something for Names to tell, and
-// sometimes when there is not. It is for those who wait; others call Names now and then.
+// sometimes when there is not. It is for callers that wait; others call Names now and then.
 func (w *Watch) C() <-chan struct{} {
 	w.once.Do(func() {
 		w.happens, w.ended = make(chan struct{}), make(chan struct{})

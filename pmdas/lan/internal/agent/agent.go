@@ -1,6 +1,6 @@
-// Package agent is the table of the agent rtlan: which metrics there are, and where
-// their values come from. Probing is package probe's, names are package hosts', and
-// the agent hands each what the other needs to know.
+// Package agent is the table of the agent rtlan: its metrics, and where their values come
+// from. Package probe sends the requests, package hosts knows the names, and the agent
+// hands each what it needs from the other.
 package agent
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
 )
 
-// Name and Domain are the agent's in pmcd.conf.
+// Name and Domain identify the agent in pmcd.conf.
 const (
 	Name   = "rtlan"
 	Domain = 470
 )
 
-// Agent is the agent rtlan. All fields belong to the serving goroutine but for those
-// that say otherwise.
+// Agent is the agent rtlan. All fields belong to the serving goroutine, except those that
+// say otherwise.
 type Agent struct {
 	kit.Base
 	engineFlag string
@@ -42,12 +42,12 @@ type Agent struct {
 	hosts      *pmda.InDom[*host]
 	fetches    uint64
 	refused    uint64
-	paused     bool // until the present fetch
+	paused     bool // whether probing was paused until the present fetch
 
 	moved   atomic.Uint64 // how often hosts got an address; see addresses
-	told    uint64        // of which clients know
+	told    uint64        // the changes of moved that clients know of
 	seconds int           // since the start
-	failed  uint64        // requests that could not be sent, as far as the log has them
+	failed  uint64        // requests that could not be sent and are in the log
 }
 
 // New declares the agent.
@@ -234,8 +234,8 @@ func (p *addresses) SetAddr(id uint32, addr netip.Addr) bool {
 	return p.Prober.SetAddr(id, addr)
 }
 
-// second does what is not urgent: it lets hosts go that nobody asks for, has clients told of
-// changed labels, and tells of requests that could not be sent.
+// second does what is not urgent: it removes hosts that nobody asks for, tells clients of
+// changed labels, and logs why requests could not be sent.
 func (a *Agent) second() {
 	if a.seconds%60 == 0 {
 		a.logSendErrors()
@@ -260,7 +260,7 @@ func (a *Agent) logSendErrors() {
 	a.failed = s.SendErrors
 }
 
-// expire lets hosts on demand go that nobody has asked for in a long time.
+// expire removes hosts on demand that nobody has asked for in a long time.
 func (a *Agent) expire() {
 	for _, h := range a.registry.Hosts() {
 		if used := a.hosts.Used(h.Name); h.Origin == hosts.OnDemand && used.After(h.LastUse) {

@@ -95,7 +95,7 @@ func TestLookUp(t *testing.T) {
 		{"unless the configuration says so", "create all\n", 12345, "farvel", nil, ""},
 		{"nobody", "create none\n", 0, "farvel", pcp.ErrPermission, "rule create"},
 		{"denied", "deny 127.9.0.0/16\n", 0, "router", pcp.ErrPermission, "127.9.0.0/16"},
-		{"not allowed", "allow 127.0.0.0/24\n", 0, "router", pcp.ErrPermission, "no allow range"},
+		{"not allowed", "allow 127.0.0.0/24\n", 0, "router", pcp.ErrPermission, "none of the ranges of allow"},
 		{"multicast", "", 0, "many", pcp.ErrPermission, "multicast"},
 		{"no room", "maxhosts 0\n", 0, "farvel", pcp.ErrPermission, "rule maxhosts"},
 		{"unknown name", "", 0, "nosuch", pcp.ErrInst, "no such host"},

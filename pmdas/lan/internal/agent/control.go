@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
 )
 
-const mayStore = "Who may store is the keyword store of the configuration; by default root and the\n" +
+const mayStore = "The keyword store of the configuration says who may store; by default root and the\n" +
 	"user that PCP runs as. What is stored lasts until the agent ends or reads a\n" +
 	"configuration that says otherwise."
 
@@ -81,7 +81,7 @@ func (a *Agent) nameMetric(item int, name, oneline, help string, do func(string)
 		}}
 }
 
-// mayStore refuses whom the configuration does not let store.
+// mayStore refuses clients that the configuration does not let store.
 func (a *Agent) mayStore(s *pmda.Store) error {
 	if w := who(s.Client); !a.conf.Store.Has(w) {
 		return fmt.Errorf("%w: rule store: %v may not store into %s", pcp.ErrPermission, w, s.Name)

@@ -5,10 +5,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe"
 )
 
-// host is what an instance carries: the account of one host as of the present fetch.
-// It is copied from the Prober when the first metric asks for it, so all values of a
-// host in one fetch belong together, and a fetch costs what the hosts cost that it
-// wants.
+// host is what an instance carries: the account of one host as of the present fetch. It is
+// copied from the Prober when the first metric asks for it, so all values of a host in one
+// fetch belong together, and a fetch does no work for hosts that it does not want.
 type host struct {
 	agent   *Agent
 	id      uint32

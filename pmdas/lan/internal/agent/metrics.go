@@ -30,7 +30,7 @@ func (a *Agent) metrics() []pmda.Metric {
 	return append(m, a.agentMetrics()...)
 }
 
-// oldMetrics are those that SpmiResp had, by its names.
+// oldMetrics are the metrics that SpmiResp had, under its names.
 func (a *Agent) oldMetrics() []pmda.Metric {
 	per := func(item int, name string, units pcp.Units, get pmda.Getter, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.lan." + name, Cluster: clusterHost, Item: item, Sem: pcp.SemInstant,

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/probe/probetest"
 )
 
-// patience is for what must come; nothing waits that long if it does.
+// patience is how long a test waits for what must happen.
 const patience = 60 * time.Second
 
 // rig is the agent, served to the test, and hosts that play a script.

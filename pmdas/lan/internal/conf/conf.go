@@ -27,7 +27,7 @@ type Config struct {
 	Interval time.Duration // between two requests to a host
 	MaxRate  float64       // requests per second over all hosts
 	Weight   float64       // percent of the previous average
-	Idle     time.Duration // probing pauses when nobody has asked for so long; 0 never
+	Idle     time.Duration // probing pauses when nobody has asked for this long; 0 means never
 	Timeout  time.Duration // after which a request counts as lost
 	Window   time.Duration // of the sliding statistics
 	Resolve  time.Duration // a name is looked up again after this
@@ -39,7 +39,7 @@ type Config struct {
 	Allow    []netip.Prefix // for hosts on demand
 	Deny     []netip.Prefix
 	MaxHosts int           // on demand at most
-	Expire   time.Duration // a host on demand unused for so long goes; 0 never
+	Expire   time.Duration // a host on demand is removed when nobody has asked for it this long; 0 means never
 }
 
 // Defaults returns what holds without a configuration file. Users that this machine
@@ -62,7 +62,7 @@ func Defaults() Config {
 	}
 }
 
-// Policy returns what package hosts needs of it.
+// Policy returns what package hosts needs of the configuration.
 func (c Config) Policy() hosts.Policy {
 	return hosts.Policy{
 		Create: c.Create, Allow: c.Allow, Deny: c.Deny,

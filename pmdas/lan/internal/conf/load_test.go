@@ -145,7 +145,7 @@ func TestBad(t *testing.T) {
 		{"allow 10.1.0.0/8", file + `:1: allow: "10.1.0.0/8" has bits set beyond its length; write 10.0.0.0/8`},
 		{"deny ::ffff:10.0.0.0/104", file + `:1: deny: "::ffff:10.0.0.0/104": write an IPv4 range like 10.0.0.0/8`},
 		{"deny none 10.0.0.1", file + `:1: deny: "none" cannot stand beside other values`},
-		{"interval " + strings.Repeat("1", 65536), file + `:1: line of more than 65536 bytes`},
+		{"interval " + strings.Repeat("1", 65536), file + `:1: the line is longer than 65536 bytes`},
 		// All mistakes at once.
 		{"interval 0\nweight 50\nhosts bad\nspeed 1", file + ":1: interval: 0 is not between 0.1 and 86400\n" +
 			"bad:2: host: \"not!fine\": character '!' in host name\n" + file + `:4: unknown keyword "speed"`},
@@ -160,8 +160,8 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestAgain: a number that the file does not give stays as it is; a list is replaced, by
-// the default where the file does not give it.
+// TestAgain: a number that the file does not give stays as it is. A list is replaced; one
+// that the file does not give, by the default.
 func TestAgain(t *testing.T) {
 	prepare(t)
 	first, err := load(t, "interval 5\nhost a b\nallow 10.0.0.0/8\ndeny 10.1.0.0/16\ncreate all\nstore none\n", Defaults())

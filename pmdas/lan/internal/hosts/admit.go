@@ -15,14 +15,15 @@ type Decision struct {
 	Addr   netip.Addr // where it is to be probed; valid if neither Err nor Exists
 }
 
-// Admit decides whether the look-up of a name by who may add a host. The rules, in
-// this order: a host that exists is found by anyone; the name is valid; the user may
-// add hosts; there is room for one more; the name resolves; its address may be
-// probed. Nobody who may not add hosts can cause a query to a name server.
+// Admit decides whether a look-up of a name by the client who may add a host. The rules, in
+// this order: anyone finds a host that exists; the name is valid; the user may add hosts;
+// there is room for one more; the name resolves; its address may be probed. Nobody who may
+// not add hosts can cause a query to a name server.
 //
-// Admit waits for the name server no longer than Settings.LookupWait, and less if it
-// has waited much of late. Then it answers ErrPending, the look-up goes on, and asking again soon has its outcome,
-// which is kept for 30 seconds. Admit adds nothing: Add does, and uses the address.
+// Admit waits for the name server no longer than Settings.LookupWait, and less if it has
+// waited much of late. After that it answers ErrPending and the look-up goes on. Its
+// outcome is kept for 30 seconds, for a client that asks again. Admit adds nothing. Add
+// does, and uses the address.
 func (r *Registry) Admit(who Who, name string) Decision {
 	if err := CheckName(name); err != nil {
 		return refuse(who, name, ErrName, err)
@@ -53,9 +54,9 @@ func (r *Registry) Admit(who Who, name string) Decision {
 	return r.decide(who, e)
 }
 
-// All of pmcd's clients wait with the one that looks a name up. So of each second
-// patiencePart is spent waiting at most, and maxPatience at one time after a rest;
-// beyond it a name that is not known yet is refused at once, and asked for.
+// While one client waits for a name, all clients of pmcd wait. So Admit waits for at most
+// patiencePart of each second, and after a rest for at most maxPatience at one time. Beyond
+// that it refuses a name that is not known yet at once, and the look-up goes on.
 const (
 	patiencePart = 0.1
 	maxPatience  = 2 * time.Second
@@ -105,7 +106,7 @@ func (r *Registry) ask(name string) (*entry, chan struct{}) {
 		}
 		e = r.newEntry(name)
 		r.cached++
-		// Ahead of all that is due: a client waits.
+		// It comes before all entries that are due, because a client waits.
 		r.schedule(e, time.Time{})
 	}
 	if e.known {
@@ -117,7 +118,7 @@ func (r *Registry) ask(name string) (*entry, chan struct{}) {
 	return e, e.done
 }
 
-// evict makes room for a cached entry, at the cost of the one next due.
+// evict makes room for a cached entry by dropping the one that is due next.
 func (r *Registry) evict() bool {
 	var first *entry
 	for _, e := range r.names {

@@ -33,7 +33,7 @@ func TestAdmit(t *testing.T) {
 		{root, "192.168.0.1", ErrDenied, `192.168.0.1 is in deny 192.168.0.0/16`, "", false},
 		{root, "::ffff:192.168.0.1", ErrDenied, `192.168.0.1 is in deny 192.168.0.0/16`, "", false},
 		{root, "224.0.0.1", ErrDenied, `multicast`, "", false},
-		{root, strings.Repeat("x", 5000), ErrName, `name of 5000 bytes`, "", false},
+		{root, strings.Repeat("x", 5000), ErrName, `the name has 5000 bytes`, "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name[:min(len(tt.name), 20)]+" "+tt.who.String(), func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 }
 
-// Clients that ask for the same name at the same time cause one question.
+// Clients that ask for the same name at the same time cause one query.
 func TestAdmitTogether(t *testing.T) {
 	bubble(t, defaults(), func(t *testing.T, r rig) {
 		r.names.set("farvel", "10.0.0.1")
@@ -206,7 +206,7 @@ func TestAdmitTogether(t *testing.T) {
 	})
 }
 
-// A permission that goes while the name server is asked is gone.
+// A permission that is withdrawn while the name server is asked no longer holds.
 func TestAdmitChecksAgain(t *testing.T) {
 	bubble(t, defaults(), func(t *testing.T, r rig) {
 		r.names.set("farvel", "10.0.0.1")

@@ -1,6 +1,6 @@
-// Package hosts keeps the list of hosts to probe: what they are called, who asked
-// for them, and at which address they are found. It resolves names apart from the
-// probing, again when they expire, and decides who may add a host by looking it up.
+// Package hosts keeps the list of hosts to probe: their names, who asked for them, and
+// their addresses. It resolves names while probing goes on, resolves them again when they
+// expire, and decides who may add a host by looking it up.
 //
 // It knows no PCP numbers: instance ids come from its caller, refusals are errors.
 package hosts
@@ -15,16 +15,16 @@ import (
 // MaxName is the longest name of a host in bytes (RFC 1035 3.1).
 const MaxName = 255
 
-// CheckName says what is wrong with the name of a host, nil if it is a host name
-// (letters, digits, hyphens and underscores, in labels of up to 63), an IPv4 address
-// or an IPv6 address, with or without zone. A name that only looks like an IPv4
-// address ("10.1", "0x7f.1") is refused, because resolvers differ about it.
+// CheckName says what is wrong with the name of a host. It returns nil for a host name
+// (letters, digits, hyphens and underscores, in labels of up to 63), an IPv4 address, or an
+// IPv6 address with or without a zone. A name that only looks like an IPv4 address ("10.1",
+// "0x7f.1") is refused, because resolvers differ about it.
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("empty name")
+		return errors.New("the name is empty")
 	case len(name) > MaxName:
-		return fmt.Errorf("name of %d bytes, %d at most", len(name), MaxName)
+		return fmt.Errorf("the name has %d bytes; at most %d are allowed", len(name), MaxName)
 	case strings.Contains(name, ":"):
 		return checkIPv6(name)
 	}
@@ -64,11 +64,11 @@ func checkLabels(name string) error {
 func checkLabel(label string) error {
 	switch {
 	case label == "":
-		return errors.New("empty label in host name")
+		return errors.New("the host name has an empty label")
 	case len(label) > 63:
-		return fmt.Errorf("label of %d bytes in host name, 63 at most", len(label))
+		return fmt.Errorf("a label of the host name has %d bytes; at most 63 are allowed", len(label))
 	case label[0] == '-' || label[len(label)-1] == '-':
-		return errors.New("label of host name begins or ends with a hyphen")
+		return errors.New("a label of the host name begins or ends with a hyphen")
 	}
 	for _, c := range []byte(label) {
 		if !isLetterOrDigit(c) && c != '-' && c != '_' {

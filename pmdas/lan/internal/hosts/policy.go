@@ -35,11 +35,11 @@ func (u Users) Has(w Who) bool {
 
 // Policy limits what clients can cause by looking up the names of hosts.
 type Policy struct {
-	Create   Users          // who may add hosts so
-	Allow    []netip.Prefix // if any: only hosts with addresses in these
-	Deny     []netip.Prefix // no hosts with addresses in these, Allow or not
-	MaxHosts int            // how many such hosts at most
-	Expire   time.Duration  // unused for so long they go; 0 never
+	Create   Users          // who may add hosts this way
+	Allow    []netip.Prefix // if not empty, only hosts with addresses in these are added
+	Deny     []netip.Prefix // no hosts with addresses in these are added, whatever Allow says
+	MaxHosts int            // the most such hosts at one time
+	Expire   time.Duration  // such hosts are removed when nobody has asked for this long; 0 means never
 }
 
 // Rules that refuse a host. A Refusal matches one of them with errors.Is.
@@ -57,7 +57,7 @@ type Refusal struct {
 	Name  string
 	Who   Who
 	Rule  error // wraps one of ErrName to ErrPending
-	Cause error // nil if the rule says it all
+	Cause error // nil if there is nothing to add to the rule
 }
 
 func (r *Refusal) Error() string {
@@ -79,23 +79,23 @@ func clip(name string) string {
 	return name
 }
 
-// CheckHost reports what is wrong with a host that somebody names who may name any:
-// its name, or that it is an address that nobody may probe.
+// CheckHost checks a host that is named by somebody who may name any. It reports what is
+// wrong with the name, or that the name is an address that nobody may probe.
 func CheckHost(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	addr, err := netip.ParseAddr(name)
 	if err != nil {
-		return nil // what it stands for is known later
+		return nil // its address is known later
 	}
 	return new(Policy).check(addr.Unmap(), Stored)
 }
 
-// check says why addr may not be probed for a host of the given origin, nil if it
-// may. Addresses that stand for many hosts or none are refused to all: their
-// answers, if any, come from elsewhere. Broadcast addresses of subnets are not
-// known here; the kernel refuses to send to them.
+// check says why addr may not be probed for a host of the given origin. It returns nil if
+// it may. Addresses that stand for many hosts or for none are always refused, because
+// answers, if any, come from other addresses. Broadcast addresses of subnets are not known
+// here; the kernel refuses to send to them.
 func (p *Policy) check(addr netip.Addr, origin Origin) error {
 	switch {
 	case addr.IsMulticast():
@@ -121,5 +121,5 @@ func (p *Policy) check(addr netip.Addr, origin Origin) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v is in no allow range", addr)
+	return fmt.Errorf("%v is in none of the ranges of allow", addr)
 }

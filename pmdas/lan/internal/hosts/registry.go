@@ -23,7 +23,7 @@ func (o Origin) String() string {
 	return [...]string{"config", "store", "lookup"}[o]
 }
 
-// State says how it stands with the address of a host.
+// State is the state of a host's address.
 type State uint8
 
 // The states.
@@ -46,7 +46,7 @@ type Host struct {
 	Origin   Origin
 	State    State
 	Err      error     // of the last look-up of the name, or why it is denied
-	Failures int       // look-ups that failed since the last that succeeded
+	Failures int       // look-ups that have failed since one succeeded
 	LastUse  time.Time // OnDemand
 }
 
@@ -124,9 +124,9 @@ func New(resolver Resolver, prober Prober, s Settings) *Registry {
 	}
 }
 
-// Add adds a host under the id that belongs to its name. Its name is looked up in
-// the background, unless it is an address or Admit has just looked it up. Adding a
-// host that is there changes its origin. Name or id of another host is an error.
+// Add adds a host under the id that belongs to its name. Its name is looked up in the
+// background, unless it is an address or Admit has just looked it up. Adding a host that is
+// there changes its origin. It is an error if another host has the name or the id.
 func (r *Registry) Add(id uint32, name string, origin Origin) error {
 	if err := CheckName(name); err != nil {
 		return fmt.Errorf("host %q: %w", clip(name), err)
@@ -214,8 +214,8 @@ func (r *Registry) Hosts() []Host {
 	return list
 }
 
-// Touch notes that the values of hosts have been asked for at now. It costs no
-// allocation.
+// Touch notes that a client has asked for the values of hosts, at the time now. It
+// allocates nothing.
 func (r *Registry) Touch(now time.Time, ids ...uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,8 +226,8 @@ func (r *Registry) Touch(now time.Time, ids ...uint32) {
 	}
 }
 
-// Expire removes the hosts on demand that nobody has asked for since Policy.Expire
-// before now, and returns them.
+// Expire removes the hosts on demand that nobody has asked for during Policy.Expire, up to
+// now, and returns them.
 func (r *Registry) Expire(now time.Time) []Host {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,8 +244,8 @@ func (r *Registry) Expire(now time.Time) []Host {
 	return gone
 }
 
-// Update puts new settings in force. Addresses are checked against the new policy
-// at once; a changed family has every name looked up again.
+// Update puts new settings in force. Addresses are checked against the new policy at once.
+// If the family changes, every name is looked up again.
 func (r *Registry) Update(s Settings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -115,9 +115,9 @@ func defaults() Settings {
 	}
 }
 
-// allocations is how many allocations f makes each time. All goroutines' are counted,
-// so what others make meanwhile, such as those that clean up after earlier tests, is
-// left out: f's own are there in every round.
+// allocations returns how many allocations f makes each time. Those of all goroutines are
+// counted, so the round with the fewest counts: other goroutines, such as those that clean
+// up after earlier tests, do not allocate in every round.
 func allocations(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for i := 0; i < 9 && least > 0; i++ {
@@ -388,7 +388,7 @@ func TestTouchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A name whose address comes to lie in a denied range is not probed any more.
+// A name is not probed any more when its address has changed to one in a denied range.
 func TestRebinding(t *testing.T) {
 	s := defaults()
 	s.Deny = prefixes("192.168.0.0/16")

@@ -58,7 +58,7 @@ func (r *Registry) newEntry(name string) *entry {
 	return e
 }
 
-// adopt takes an entry over for the host it has been given.
+// adopt makes an entry that of a host.
 func (r *Registry) adopt(e *entry) {
 	switch now := time.Now(); {
 	case e.literal:
@@ -74,7 +74,7 @@ func (r *Registry) adopt(e *entry) {
 	r.apply(e.host)
 }
 
-// disown leaves the entry of a host that goes in the cache for a while.
+// disown keeps the entry of a host that was removed in the cache for a while.
 func (r *Registry) disown(e *entry) {
 	e.host = nil
 	if e.literal || !e.known && !e.busy {
@@ -109,8 +109,7 @@ func (r *Registry) drop(e *entry) {
 	r.cached--
 }
 
-// Run resolves names until ctx ends and all look-ups have returned. It is to be
-// called once.
+// Run resolves names until ctx ends and all look-ups have returned. Call it once.
 func (r *Registry) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -144,7 +143,7 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// next returns the entry to look up now, or nil and how long there is none. It
+// next returns the entry to look up now, or nil and the time until there may be one. It
 // forgets cached entries whose time is over.
 func (r *Registry) next() (*entry, time.Duration) {
 	r.mu.Lock()
@@ -185,8 +184,7 @@ func (r *Registry) resolve(ctx context.Context, e *entry) {
 	r.complete(e, usable, err)
 }
 
-// complete takes in the outcome of a look-up. After a failure the last good answer
-// stays.
+// complete notes the outcome of a look-up. After a failure the last good answer stays.
 func (r *Registry) complete(e *entry, addrs []netip.Addr, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,9 +248,9 @@ func (r *Registry) apply(h *host) {
 	r.prober.SetAddr(h.ID, addr)
 }
 
-// choose picks the address to probe: the present one if it is still among addrs, so
-// that a rotating answer does not change it, else the first that may be probed. If
-// there is none, it says by which rule and why.
+// choose picks the address to probe: the present one if it is still among addrs, so that a
+// rotating answer does not change it, and otherwise the first that may be probed. If none
+// may be probed, it returns the rule that says so and the cause.
 func (r *Registry) choose(addrs []netip.Addr, present netip.Addr, origin Origin) (addr netip.Addr, rule, cause error) {
 	rule, cause = ErrUnresolved, fmt.Errorf("no address (family %v)", r.settings.Family)
 	for _, a := range addrs {

@@ -11,10 +11,10 @@ import (
 )
 
 // fdAlarm is an Alarm at about half of what a time.Timer costs. The Go runtime wakes its
-// monitor thread whenever the next timer is due, and whenever a process at rest
-// makes a system call that the scheduler is told of. So there is no timer of Go's
-// here but a timerfd(2) that the network poller waits for, and no such call. An
-// Engine on Linux makes none in Send and Poll either.
+// monitor thread whenever the next timer is due, and whenever a process at rest makes a
+// system call that the scheduler is told of. So an fdAlarm has no timer of Go's but a
+// timerfd(2), for which the network poller waits, and makes no such call. Nor do Send and
+// Poll of an Engine on Linux.
 type fdAlarm struct {
 	file   *os.File
 	conn   syscall.RawConn // keeps the descriptor open while it is used
@@ -69,7 +69,7 @@ func (a *fdAlarm) Sleep(d time.Duration) bool {
 
 func (a *fdAlarm) Wake() {
 	if a.woken.Swap(true) {
-		return // another Wake sees to it
+		return // another Wake does it
 	}
 	a.conn.Control(func(fd uintptr) { setTimer(fd, 1) })
 }

@@ -31,7 +31,7 @@ var engines = []struct {
 	}, StampsUser, true},
 }
 
-// patience is for what must come; nothing waits that long if it does.
+// patience is how long a test waits for what must happen.
 const patience = 60 * time.Second
 
 func unreachableCode(code uint8) *probetest.Problem { return &probetest.Problem{Type: 3, Code: code} }
@@ -126,8 +126,9 @@ func TestEnginesReportWhatWasPlayed(t *testing.T) {
 					if en.blind {
 						want -= uint64(pl.unseen)
 					}
-					// A pinger of another test may have our identifier of 16 bits by
-					// chance, and its replies are strays then. Not three times.
+					// By chance a pinger of another test may have our 16-bit identifier,
+					// and its replies are strays then. That does not happen three times in
+					// a row.
 					got := uint64(0)
 					for range 3 {
 						next += 4

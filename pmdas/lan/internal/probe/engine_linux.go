@@ -12,9 +12,9 @@ import (
 // for them; they take room in the receive buffer.
 const maxUnread = 512
 
-// linuxEngine has one raw socket per address family. The kernel stamps requests
-// when they leave and replies when they arrive, so nothing depends on when they are
-// read: the process need not wake up for a reply.
+// linuxEngine has one raw socket per address family. The kernel stamps requests when they
+// leave and replies when they arrive, so it does not matter when they are read, and the
+// process need not wake up for a reply.
 type linuxEngine struct {
 	echoer
 	v4, v6 *socket // nil if the family could not be opened
@@ -218,10 +218,10 @@ func (e *linuxEngine) takeReply(s *socket, msg []byte, from netip.Addr, stamp, n
 	return true
 }
 
-// times returns when a reply arrived, engine's time, and how long it took, from the
-// best stamps that can be true: a reply arrives after its request was sent and
-// before it was read. Replies lie in the socket until somebody reads them, so where the
-// kernel ought to have stamped one and has not, nobody knows how long it took.
+// times returns when a reply arrived, engine's time, and how long it took, from the best
+// stamps that can be true: a reply arrives after its request was sent and before it was
+// read. A reply lies in the socket until it is read. So if the kernel ought to have stamped
+// it and has not, nobody knows how long it took.
 func (e *linuxEngine) times(from *socket, p *payload, stamp, now int64) (arrived, rtt int64, s Stamps) {
 	arrived, ok := e.clock.mono(stamp, p.sent, now+stepThreshold)
 	if from.stamps == StampsUser {

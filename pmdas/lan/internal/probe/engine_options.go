@@ -31,9 +31,9 @@ type Options struct {
 	// oldest ones are given up. 0 means 512. Each takes a socket and three goroutines.
 	Open int
 
-	// Report, if not nil, is told what the engine goes without: an address family
-	// that could not be opened, a time stamp that the kernel does not give. It is
-	// called while the engine is being opened only.
+	// Report, if not nil, is told what the engine has to do without: an address family that
+	// could not be opened, or a time stamp that the kernel does not give. It is called only
+	// while the engine is being opened.
 	Report func(error)
 
 	stamps stampLimit // for tests: go without some of the kernel's time stamps

@@ -71,9 +71,9 @@ func (h *host) sent() {
 	h.pending |= 1
 }
 
-// sendFailed notes that it could not be sent. Without a way to the host, or an address
-// of our own to send from, it is down;
-// any other error says nothing about the host, so nothing is known any more.
+// sendFailed notes that it could not be sent. If there is no way to the host, or no address
+// of our own to send from, the host is down. Any other error says nothing about the host,
+// so nothing is known any more.
 func (h *host) sendFailed(err error, now time.Duration) {
 	h.SendErrors++
 	h.sendErr = err
@@ -117,7 +117,7 @@ func (h *host) answer(ev *Event, at, now time.Duration, s *Settings) (ended, our
 	}
 	ended = h.pending&bit != 0
 	if ended && ev.RTT > s.Timeout {
-		// It came too late; only its expiry had not been noticed yet.
+		// The reply came too late, and the timeout had not been noticed yet.
 		h.timeout(seq, now, s.Window)
 	}
 	h.replied |= bit
@@ -131,7 +131,7 @@ func (h *host) answer(ev *Event, at, now time.Duration, s *Settings) (ended, our
 	return ended, true
 }
 
-// observe takes in the response time of a reply in time.
+// observe counts the response time of a reply that came in time.
 func (h *host) observe(ev *Event, now time.Duration, s *Settings) {
 	h.Responses++
 	latest := h.settle(uint32(ev.Token), true, now)
@@ -139,7 +139,7 @@ func (h *host) observe(ev *Event, now time.Duration, s *Settings) {
 		h.rtt, h.stamps = ev.RTT, ev.Stamps
 	}
 	if ev.RTT < 0 {
-		return // answered, and nobody knows how fast
+		return // the host answered, and how fast is not known
 	}
 	rtt := ev.RTT
 	ms := float64(rtt) / float64(time.Millisecond)

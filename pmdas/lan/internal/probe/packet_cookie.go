@@ -7,9 +7,9 @@ import (
 	"net/netip"
 )
 
-// cookieKey is the key of an engine's cookies. Who has not seen a request cannot
-// make its cookie, so a reply that carries it comes from the host that was asked
-// or from someone on the way.
+// cookieKey is the key of an engine's cookies. Nobody can make the cookie of a request
+// without having seen it, so a reply that carries it comes from the host that was asked or
+// from someone on the way.
 type cookieKey struct {
 	k0, k1 uint64
 }

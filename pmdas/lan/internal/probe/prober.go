@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Settings say how to probe. New and Update bring values out of range to the
-// nearest sensible one. A request counts as lost after Timeout, or when 64 more have
+// Settings say how to probe. New and Update replace a value that is out of range by the
+// nearest one that is not. A request counts as lost after Timeout, or when 64 more have
 // gone to its host if that is earlier.
 type Settings struct {
 	Interval time.Duration // one request per host; at least 10 ms, 0 means 10 s
@@ -18,7 +18,7 @@ type Settings struct {
 	Weight   float64       // percent of the previous average that stays; 0 to 100
 	Timeout  time.Duration // after which a request counts as lost; 0 means 3 s
 	Window   time.Duration // of WindowStats, up to an hour; 0 means 60 s
-	Idle     time.Duration // probing pauses this long after the last Wake; 0 never
+	Idle     time.Duration // probing pauses this long after the last Wake; 0 means never
 }
 
 // The longest window and timeout that a sample has room for.
@@ -82,7 +82,7 @@ type Prober struct {
 // returned.
 func New(engine Engine, s Settings) *Prober {
 	alarm, err := NewAlarm()
-	if err != nil { // no descriptor is left: dearer timers will do
+	if err != nil { // no descriptor is left; Go's timers cost more
 		alarm = newTimerAlarm()
 	}
 	return newProber(engine, s, alarm)
@@ -201,8 +201,8 @@ func (p *Prober) Settings() Settings {
 	return p.settings
 }
 
-// Wake says that somebody has asked for a value: probing goes on, or resumes, for
-// another Settings.Idle. It is cheap enough for every fetch.
+// Wake says that a client has asked for a value: probing goes on, or resumes, for another
+// Settings.Idle. It is cheap enough for every fetch.
 func (p *Prober) Wake() {
 	p.demand.Store(int64(p.now()))
 	if !p.idle.Load() {
@@ -216,7 +216,8 @@ func (p *Prober) Wake() {
 	}
 }
 
-// resume starts a new cycle. Values from before the pause are not the present.
+// resume starts a new cycle. Values from before the pause no longer count as the present
+// state.
 func (p *Prober) resume() {
 	now := p.now()
 	p.resumed = now

@@ -50,7 +50,7 @@ func TestTruth(t *testing.T) {
 			p := New(engine, Settings{Interval: 250 * time.Millisecond, MaxRate: 1000, Timeout: timeout, Window: 10 * time.Minute})
 			defer runProber(p)()
 			for i, part := range parts {
-				// Twice the distance, for the wrong source is the next host.
+				// The distance is two, because the wrong source is the next host.
 				lab.Play(lab.Addr(2*i), part.script...)
 				p.Add(uint32(i), lab.Addr(2*i))
 			}

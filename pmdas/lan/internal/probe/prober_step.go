@@ -9,13 +9,14 @@ const (
 	pollEvery = 100 * time.Millisecond
 	pollSlack = pollEvery / 2
 
-	// After a timeout its reply may still come. For lateTime it is looked for every
-	// lateEvery, be nothing else to do; later on when there is something.
+	// A reply may still come after its request has timed out. For lateTime, answers are
+	// fetched every lateEvery even if there is nothing else to do; after that only together
+	// with other work.
 	lateEvery = time.Second
 	lateTime  = 10 * time.Second
 )
 
-// step does what is due and returns how long nothing will be.
+// step does what is due and returns the time until something else is.
 func (p *Prober) step() time.Duration {
 	if p.pollDue(p.now()) {
 		p.poll()
@@ -45,9 +46,9 @@ func (p *Prober) pollDue(now time.Duration) bool {
 // active says whether requests are being sent.
 func (p *Prober) active() bool { return p.cycle.n > 0 && !p.idle.Load() }
 
-// poll fetches what has arrived, accounts for it, and then counts what has expired.
-// The time is taken before: what arrived up to then is not taken for lost, however
-// late this goroutine comes.
+// poll fetches what has arrived, accounts for it, and then counts what has expired. It
+// takes the time first, so that a reply which had arrived by then does not count as lost,
+// however late this goroutine runs.
 func (p *Prober) poll() {
 	now := p.now()
 	p.events = p.engine.Poll(p.events[:0])
@@ -107,7 +108,7 @@ func (p *Prober) choose(now time.Duration) {
 	if !p.active() {
 		return
 	}
-	// No host twice in a batch, which a circle of few hosts could bring about.
+	// A batch has no host twice. In a circle of few hosts that could happen.
 	for len(p.batch) < p.cycle.n && p.pace.due(p.cycle.n) <= now {
 		if p.fallIdle(now) {
 			return

@@ -22,7 +22,7 @@ type sending struct {
 
 func (s sending) id() uint32 { return uint32(s.token >> 32) }
 
-// fakeEngine notes every request and answers as answer says, which it may not at all.
+// fakeEngine notes every request. The function answer says how it answers, if at all.
 type fakeEngine struct {
 	start  time.Time
 	answer func(s sending) []delayed

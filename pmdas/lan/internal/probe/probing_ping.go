@@ -73,9 +73,9 @@ func (p *ping) done(err error) {
 	p.once.Do(func() { p.outcome <- err })
 }
 
-// failed is called when the request could not be sent. Where there is no buffer
-// space pro-bing would go on trying, and the request leave after it was reported
-// as failed: so end the goroutine that tries.
+// failed is called when the request could not be sent. Where there is no buffer space
+// pro-bing would go on trying, and the request would leave after it was reported as failed.
+// So failed ends the goroutine that tries.
 func (p *ping) failed(err error) {
 	p.done(errnoOf(err))
 	if errors.Is(err, syscall.ENOBUFS) {

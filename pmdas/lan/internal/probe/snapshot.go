@@ -90,7 +90,7 @@ type Stats struct {
 	Hosts     int           // added, with or without address
 	Probed    int           // with an address
 	InFlight  int           // requests neither answered nor given up
-	Paused    bool          // by Pause or because nobody asked
+	Paused    bool          // because nobody has asked for values
 	Cycles    uint64        // completed; a cycle that a pause cuts off does not count
 	Overruns  uint64        // cycles more than 5 % longer than the interval
 	LastCycle time.Duration // length of the last completed cycle; 0 before
@@ -100,8 +100,8 @@ type Stats struct {
 	Drops     uint64        // Engine.Drops as of the last poll
 
 	SendErrors uint64 // requests that could not be sent, over all hosts
-	LastError  error  // why the last of them could not
-	LastFailed uint32 // and to which host
+	LastError  error  // of the last of them
+	LastFailed uint32 // the host of the last of them
 }
 
 // Snapshot fills into with the account of a host, and into.Window if window is set.

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitTime is how long the kernel may take to begin to stamp. An agent that takes 5 s
-// to start is given up by pmcd.
+// awaitTime is how long the kernel may take to begin to stamp. pmcd gives up an agent that
+// takes 5 s to start.
 var awaitTime = 3 * time.Second
 
-// awaitStamps waits until the kernel stamps what arrives. It begins to, for the whole
-// machine, some milliseconds after the first socket has asked for it, or more than a
-// second where all processors are busy: it leaves that to a thread. It is tried with
-// datagrams that a socket sends to itself over the loopback address. Where that cannot
-// be tried, waiting has to do.
+// awaitStamps waits until the kernel stamps what arrives. The kernel begins, for the whole
+// machine, some milliseconds after the first socket has asked for it, or more than a second
+// later where all processors are busy, because a thread of its own does it. awaitStamps
+// tries it with datagrams that a socket sends to itself over the loopback address. Where it
+// cannot try, it waits for a tenth of awaitTime.
 func awaitStamps() bool {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

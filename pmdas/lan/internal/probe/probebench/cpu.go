@@ -23,9 +23,10 @@ const (
 	warmUp        = 500 * time.Millisecond
 )
 
-// contenders in the order in which a round runs them; the first is the measure. An
-// engine stands for the bare engine, sent to at an even pace and polled every 100
-// ms; prober for the agent's own loop and accounts on the Linux engine.
+// contenders are in the order in which a round runs them; all are compared with the first.
+// The name of an engine stands for the engine alone: requests are sent at an even pace, and
+// it is polled every 100 ms. "prober" stands for the agent's own loop and accounts on the
+// Linux engine.
 var contenders = []string{"fping", "linux", "prober", "pro-bing"}
 
 // cell is what one contender did in one round.

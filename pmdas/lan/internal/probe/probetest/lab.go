@@ -39,8 +39,8 @@ type Lab struct {
 // Hosts is how many addresses of each family a Lab has.
 const Hosts = 16000
 
-// prefix of the names of namespaces and interfaces. What follows is the process
-// id, by which leftovers of killed tests are known, and a random part.
+// prefix begins the names of namespaces and interfaces. The process id follows, by which
+// leftovers of killed tests are recognised, and a random part.
 const prefix = "rtl-"
 
 // New builds a Lab and takes it down at the end of the test.
@@ -88,8 +88,8 @@ func unbuilt() *Lab {
 	return l
 }
 
-// build makes namespace, link, routes and responder. The neighbour entries are
-// permanent: the hosts' addresses need no look-up, however many they are.
+// build makes namespace, link, routes and responder. The neighbour entries are permanent,
+// so that the hosts' addresses need no look-up, however many there are.
 func (l *Lab) build() error {
 	gate4, gate6 := at(l.net4, 2), at(l.net6, 2)
 	steps := []string{
@@ -155,8 +155,8 @@ func (l *Lab) Addr(n int) netip.Addr { return at(l.net4, n+16) }
 // Addr6 is the IPv6 address of host n, from 0 to Hosts-1.
 func (l *Lab) Addr6(n int) netip.Addr { return at(l.net6, n+16) }
 
-// LinkLocal is the IPv6 link-local address of a host, with its zone. There is none
-// before the kernel has seen to it that nobody else has it, which takes a second or two.
+// LinkLocal is the IPv6 link-local address of a host, with its zone. The kernel first
+// checks that nobody else has it, which takes a second or two.
 func (l *Lab) LinkLocal() (netip.Addr, error) {
 	out, err := run("-n", l.name, "-6", "-o", "addr", "show", "dev", "far", "scope", "link", "-tentative")
 	if err != nil {
