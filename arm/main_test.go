@@ -51,6 +51,14 @@ func child(args []string) {
 		app := arm.NewApplication("a")
 		r := app.Transaction("t").Start(context.Background())
 		fmt.Println(app.Err(), r.Stop(arm.Good))
+	case "damaged":
+		if err := damaged(dir); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("right")
+	case "attack":
+		fmt.Println(attack(dir))
 	case "user":
 		err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(65534, 65534, 65534), syscall.Setresuid(65534, 65534, 65534))
 		if err == nil {

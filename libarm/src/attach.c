@@ -68,12 +68,11 @@ static int open_files(const char *dir, bool create)
 /* What the parent had begun is the child's, too, where it has not ended meanwhile. */
 static void inherit(struct process *p)
 {
-	int32_t *inits = (int32_t *)(p->base + p->header->inits_off);
 	uint32_t i;
 
-	if (inits_nonce != p->names->nonce)
+	if (inits_nonce != p->nonce)
 		memset(rt_inits, 0, sizeof(rt_inits));
-	inits_nonce = p->names->nonce;
+	inits_nonce = p->nonce;
 	for (i = 0; i < APP_MAX; i++) {
 		int32_t n = rt_inits[i];
 		uint64_t use = n > 0 ? load(&p->apps[i].use) : 0;
@@ -82,8 +81,25 @@ static void inherit(struct process *p)
 			;
 		if (n > 0)
 			rt_inits[i] = (uint32_t)use ? n : 0;
-		store(&inits[i], rt_inits[i]);
+		store(&p->inits[i], rt_inits[i]);
 	}
+}
+
+/* Copies what the process needs of the header: others can write there. */
+static void take_names(struct process *p)
+{
+	struct seg_names *n = (struct seg_names *)rt_names_file.base;
+
+	p->names = n;
+	p->apps = (struct seg_app *)(rt_names_file.base + NAMES_APPS);
+	p->trans = (struct seg_tran *)(rt_names_file.base + NAMES_TRANS);
+	p->uid = geteuid();
+	p->nonce = load(&n->nonce);
+	p->addr_format = load(&n->addr_format);
+	p->addr_len = load(&n->addr_len);
+	if (p->addr_len > sizeof(p->address))
+		p->addr_len = 0;
+	memcpy(p->address, n->address, sizeof(p->address));
 }
 
 static bool attach(struct process *p, bool create)
@@ -96,10 +112,9 @@ static bool attach(struct process *p, bool create)
 	p->base = rt_proc_file.base;
 	p->limit = rt_proc_file.limit;
 	p->header = (struct seg_proc *)p->base;
-	p->names = (struct seg_names *)rt_names_file.base;
-	p->apps = (struct seg_app *)(rt_names_file.base + NAMES_APPS);
-	p->trans = (struct seg_tran *)(rt_names_file.base + NAMES_TRANS);
-	p->chunk_first = p->header->chunk_next;
+	proc_tables(p);
+	take_names(p);
+	p->chunk_first = p->chunk_next = rt_chunks_used % CHUNK_MAX;
 	p->random = random_u64();
 	clock_begin(p);
 	block_shared(p);

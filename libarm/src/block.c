@@ -1,5 +1,5 @@
-/* Threads and their blocks. A thread takes a block with its first call and leaves it, with all
- * that is counted there, to a later thread when it ends. */
+/* Threads and their blocks. A thread takes a block with its first call. When the thread ends, the block is
+ * free for a later thread, with all that was counted in it. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 struct block rt_nobody = { .own = NOT_OWN };
 __thread struct block *rt_me __attribute__((tls_model("initial-exec"))) = &rt_nobody;
 
-/* In the middle of taking a block: seen by a signal handler. */
+/* The thread is taking a block; a signal handler of it sees that here. */
 static __thread uint32_t taking __attribute__((tls_model("initial-exec")));
 
 static uint32_t key_state; /* 0 not there, 1 being made, 2 there, 3 cannot be used */
@@ -23,7 +23,7 @@ static void leave(void *value)
 {
 	struct block *b = rt_me;
 
-	(void)value; /* in a child, maybe its parent's */
+	(void)value; /* in a child it may be its parent's */
 	rt_me = &rt_nobody;
 	if (b->own != load(&rt_process))
 		return;
@@ -61,7 +61,7 @@ static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 	struct block *b = &p->blocks[n];
 	uint64_t at = room_take(p, sizeof(struct seg_block));
 
-	if (!at)
+	if (!at || (!b->pages && !cell_directory(b)))
 		return false;
 	b->record = (struct seg_block *)(p->base + at);
 	b->record->flags = BLOCK_COUNTS_OPS;
@@ -71,14 +71,14 @@ static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 	b->number = n;
 	b->hint = b->foreign = NONE;
 	b->cell = &rt_no_cell;
-	store_release((uint32_t *)(p->base + p->header->blocks_off) + n, (uint32_t)(at / 64));
+	store_release(&p->block_words[n], (uint32_t)(at / 64));
 	return true;
 }
 
 /* A block that nobody has, or a new one, or with too many threads the shared one. NULL: no room. */
 static struct block *block_take(struct process *p)
 {
-	uint32_t made = load_acquire(&p->header->block_next), n;
+	uint32_t made = load_acquire(&p->block_next), n;
 
 	for (n = 1; n < made && n < BLOCK_MAX; n++)
 		if (take(&p->blocks[n]))
@@ -87,7 +87,8 @@ static struct block *block_take(struct process *p)
 		do {
 			if (made >= BLOCK_MAX)
 				return &p->blocks[0];
-		} while (!cas(&p->header->block_next, &made, made + 1));
+		} while (!cas(&p->block_next, &made, made + 1));
+		show32(&p->header->block_next, &p->block_next);
 		n = made;
 		if (!take(&p->blocks[n]))
 			return NULL;
@@ -104,7 +105,8 @@ bool block_shared(struct process *p)
 {
 	if (!p->blocks[0].record && !block_make(p, 0, BLOCK_SHARED))
 		return false;
-	store(&p->header->block_next, 1);
+	store(&p->block_next, 1);
+	show32(&p->header->block_next, &p->block_next);
 	p->blocks[0].taken = 1;
 	p->blocks[0].mode = MODE_SHARED;
 	return true;

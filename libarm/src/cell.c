@@ -1,42 +1,70 @@
-/* Cells: made when a block first meets a transaction, found in hot.h. */
+/* Cells. A block makes one when it first meets a transaction; hot.h finds it from then on. */
+#include <sys/mman.h>
+
 #include "internal.h"
 
-/* In place of the latest cell before there is one: of no transaction. */
-struct seg_cell rt_no_cell;
+/* What counts for no transaction, in place of the latest cell before there is one. */
+static struct seg_cell nowhere;
+struct cell rt_no_cell = { &nowhere, NULL, 0 };
 
-/* Puts an offset into a word that is 0, unless someone else did; returns what is there. */
-static uint32_t publish(uint32_t *word, uint64_t off)
+static void *private_memory(size_t len)
 {
-	uint32_t have = 0, mine = (uint32_t)(off / 64);
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return cas(word, &have, mine) ? mine : have;
+	return p == MAP_FAILED ? NULL : p;
 }
 
-static uint32_t page_make(struct process *p, uint32_t *word)
+/* Makes the block's directory. */
+bool cell_directory(struct block *b)
+{
+	b->pages = private_memory(DIR_PAGES * sizeof(*b->pages));
+	return b->pages != NULL;
+}
+
+/* A page of the directory, here and in the file. Of several threads that make it one succeeds, and
+ * what the others made is given back, except for their room in the file. */
+static struct page *page_make(struct process *p, struct block *b, uint32_t i)
 {
 	uint64_t at = room_take(p, PAGE_CELLS * sizeof(uint32_t));
+	struct page *page = at ? private_memory(sizeof(*page)) : NULL, *have = NULL;
 
-	return at ? publish(word, at) : 0;
+	if (!page)
+		return NULL;
+	page->words = (uint32_t *)(p->base + at);
+	if (!cas(&b->pages[i], &have, page)) {
+		munmap(page, sizeof(*page));
+		return have;
+	}
+	store_release(&b->record->dir[i], (uint32_t)(at / 64));
+	return page;
 }
 
-/* NULL: no room. */
-struct seg_cell *cell_make(struct process *p, struct block *b, uint32_t tran)
+static bool record_make(struct process *p, struct cell *c, uint32_t *word)
 {
-	uint32_t *word = &b->record->dir[(tran - 1) / PAGE_CELLS], at = load_acquire(word);
-	struct seg_cell *c;
-	uint64_t room;
+	uint64_t at = room_take(p, sizeof(struct seg_cell));
+	struct seg_cell *record = (struct seg_cell *)(p->base + at), *have = NULL;
 
-	if (tran > TRAN_MAX || (!at && !(at = page_make(p, word))))
+	if (!at)
+		return false;
+	record->tran = load(&c->tran);
+	record->min = UINT64_MAX;
+	if (cas(&c->record, &have, record))
+		store_release(word, (uint32_t)(at / 64));
+	return true;
+}
+
+/* NULL: there is no room, or no such transaction. */
+struct cell *cell_make(struct process *p, struct block *b, uint32_t tran)
+{
+	uint32_t i = (tran - 1) / PAGE_CELLS, k = (tran - 1) % PAGE_CELLS;
+	struct page *page;
+	struct cell *c;
+
+	if (tran - 1 >= TRAN_MAX || (!(page = load_acquire(&b->pages[i])) && !(page = page_make(p, b, i))))
 		return NULL;
-	word = (uint32_t *)(p->base + (uint64_t)at * 64) + (tran - 1) % PAGE_CELLS;
-	at = load_acquire(word);
-	if (!at) {
-		if (!(room = room_take(p, sizeof(*c))))
-			return NULL;
-		c = (struct seg_cell *)(p->base + room);
-		c->tran = tran;
-		c->min = UINT64_MAX;
-		at = publish(word, room);
-	}
-	return (struct seg_cell *)(p->base + (uint64_t)at * 64);
+	c = &page->cells[k];
+	store(&c->tran, tran);
+	if (!load_acquire(&c->record) && !record_make(p, c, &page->words[k]))
+		return NULL;
+	return c;
 }

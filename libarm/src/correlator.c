@@ -94,12 +94,12 @@ uint32_t correlator_make(struct process *p, const struct given *g, uint8_t flags
 	c.flags = flags;
 	c.vendor = CORRELATOR_VENDOR;
 	c.version = CORRELATOR_VERSION;
-	c.instance = (uint16_t)p->header->uid;
+	c.instance = (uint16_t)p->uid;
 	c.handle = handle;
 	c.class = tran;
-	c.addr_format = p->names->addr_format;
-	c.addr_len = p->names->addr_len <= sizeof(p->names->address) ? p->names->addr_len : 0;
-	c.address = p->names->address;
+	c.addr_format = p->addr_format;
+	c.addr_len = p->addr_len;
+	c.address = p->address;
 	if (correlator_read(&parent, g->parent, g->parent_len) && correlator_is_w3c(&parent)) {
 		memcpy(address, parent.address, W3C_LEN);
 		span_id(p, address + W3C_TRACE_ID);

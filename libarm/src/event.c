@@ -1,19 +1,11 @@
-/* What happens to a transaction that is traced: a ring, of which the agent reads what is new. */
+/* What happens to a transaction that is traced. It stands in a ring, from which the agent reads what is new. */
 #include <string.h>
 
 #include "internal.h"
 
 static struct seg_event *events_of(struct process *p)
 {
-	uint64_t off = load_acquire(&p->header->trace_off), none = 0;
-
-	if (!off) {
-		if (!(off = room_take(p, TRACE_LEN * sizeof(struct seg_event))))
-			return NULL;
-		if (!cas(&p->header->trace_off, &none, off))
-			off = none;
-	}
-	return (struct seg_event *)(p->base + off);
+	return room_once(p, (void **)&p->events, &p->header->trace_off, TRACE_LEN * sizeof(struct seg_event));
 }
 
 /* Stores bytes that a reader may be looking at: it sees by seq that they have changed. */
@@ -52,8 +44,8 @@ static void fill(struct seg_event *e, const struct happened *h, const struct giv
 	put(e->text, g->text_len, g->text, g->text_len);
 }
 
-/* An event is given up if its place is being written: the ring has come round meanwhile, or the writer
- * is below in this thread. */
+/* The event is given up if its place is being written: then the ring has come round meanwhile, or this is a
+ * signal handler and its thread is writing there. */
 void event_write(struct process *p, const struct happened *h, const struct given *g)
 {
 	struct seg_event *e = events_of(p);

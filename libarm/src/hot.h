@@ -40,7 +40,7 @@ static inline uint64_t clock_now(struct block *b)
 	return likely(clock_quick(b, &now)) ? now : clock_slow(b);
 }
 
-/* The clock for a start, which looks now and then at what the agent asks to be traced. */
+/* The clock for a start. About once a second the start also looks at what the agent asks to be traced. */
 static inline uint64_t clock_start(struct process *p, struct block *b)
 {
 	uint64_t now = clock_now(b);
@@ -56,7 +56,7 @@ static inline bool tran_traced(struct process *p, uint32_t tran)
 	return load(&p->traced[(tran - 1) / 32]) >> (tran - 1) % 32 & 1;
 }
 
-/* Adds to a word of a block: the thread's own, or one that other threads add to, too. */
+/* Adds to a word of a block. own says that only this thread adds to it. */
 static inline void add_in(bool own, seg_u64 *at, uint64_t n)
 {
 	if (likely(own))
@@ -117,33 +117,34 @@ static inline struct seg_slot *slot_running(struct process *p, int handle, uint6
 }
 
 /* A transaction's cell in the block, or NULL if none has been made yet. */
-static inline struct seg_cell *cell_look(struct process *p, struct block *b, uint32_t tran)
+static inline struct cell *cell_look(struct block *b, uint32_t tran)
 {
-	struct seg_cell *c = load(&b->cell);
-	uint32_t page, at;
+	struct cell *c = load(&b->cell);
+	struct page *page;
 
 	if (likely(c->tran == tran))
 		return c;
-	page = load_acquire(&b->record->dir[(tran - 1) / PAGE_CELLS]);
+	if (unlikely(tran - 1 >= TRAN_MAX)) /* the number may be from the file */
+		return NULL;
+	page = load_acquire(&b->pages[(tran - 1) / PAGE_CELLS]);
 	if (unlikely(!page))
 		return NULL;
-	at = load_acquire((uint32_t *)(p->base + (uint64_t)page * 64) + (tran - 1) % PAGE_CELLS);
-	if (unlikely(!at))
+	c = &page->cells[(tran - 1) % PAGE_CELLS];
+	if (unlikely(!load_acquire(&c->record)))
 		return NULL;
-	c = (struct seg_cell *)(p->base + (uint64_t)at * 64);
 	store(&b->cell, c);
 	return c;
 }
 
-static inline struct seg_cell *cell_find(struct process *p, struct block *b, uint32_t tran)
+static inline struct cell *cell_find(struct process *p, struct block *b, uint32_t tran)
 {
-	struct seg_cell *c = cell_look(p, b, tran);
+	struct cell *c = cell_look(b, tran);
 
 	return likely(c != NULL) ? c : cell_make(p, b, tran);
 }
 
-/* A transaction is active as long as its application is that it was activated with. Epochs begin at
- * 1, so that no record is active which arm_getid has not returned. */
+/* A transaction is active while its application is in use and in the epoch in which the transaction was
+ * activated. Epochs begin at 1, so a record that arm_getid has never returned is not active. */
 static inline bool tran_active(struct process *p, struct seg_tran *t)
 {
 	uint32_t app = load(&t->app) - 1;

@@ -28,14 +28,15 @@ static bool text_fits(const char *text)
 	return !text || bounded_len(text, NAME_MAX_LEN + 1) <= NAME_MAX_LEN;
 }
 
-/* How many arm_init the process is ahead of its arm_end, for the agent when it has died. */
+/* Notes how many calls of arm_init the process is ahead of its calls of arm_end. The agent needs that when
+ * the process has died. */
 static void note(struct process *p, uint32_t app, int32_t by)
 {
-	add((int32_t *)(p->base + p->header->inits_off) + app - 1, by);
+	add(&p->inits[app - 1], by);
 	add(&rt_inits[app - 1], by);
 }
 
-/* The lower half counts users, the upper one how often there came a first one. */
+/* The lower half counts users, the upper half how often it went from 0 to 1. */
 static void use_begin(struct seg_app *a)
 {
 	uint64_t old = load(&a->use);
@@ -87,7 +88,7 @@ int rtarm_init(const char *name, const char *user)
 	return leave(&g, init(name, user));
 }
 
-/* A program may name a transaction each time that it begins one. */
+/* Whether the process names the transaction for the first time: a program may do so at each start. */
 static bool named_first(struct process *p, uint32_t i)
 {
 	uint32_t bit = 1u << i % 32;

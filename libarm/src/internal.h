@@ -1,12 +1,16 @@
 /*
- * What the files of the library share. A process that measures has a struct process, and
- * each of its threads a struct block, which belongs to a block of the process's file. Which
- * process this is stands in a page that a child finds zeroed after fork: so the child begins
- * anew, with a struct process of its own. Its parent's stay as they are, for a call that a
- * signal handler has interrupted to fork: it goes on in the child with what it had.
+ * What the files of the library share. A process that measures has a struct process, and each of its
+ * threads has a struct block, which belongs to a block of the process's file. A page that a child
+ * finds zeroed after fork says which process this is. The child therefore begins anew, with a struct
+ * process of its own. Its parent's stay as they are: a signal handler may have interrupted a call in
+ * order to fork, and the call goes on in the child with what it had.
  *
- * No function here takes a lock that start and stop might find taken: what threads share
- * is changed by compare-and-swap.
+ * No function here takes a lock that start and stop might find taken: what threads share is changed
+ * by compare-and-swap.
+ *
+ * Nothing that stands in a file is used as an offset, a size or an index. All of these, and the
+ * pointers that are made of them, are in memory of the process alone. A damaged file thus spoils what
+ * is measured, and never the program.
  */
 #ifndef RT_INTERNAL_H
 #define RT_INTERNAL_H
@@ -23,32 +27,46 @@
 
 #define NONE UINT32_MAX
 
+/* What a block knows of a transaction. */
+struct cell {
+	struct seg_cell *record;    /* in the file; NULL: it has not been made yet */
+	struct seg_metric *metrics; /* in the file; NULL: there are none yet */
+	uint32_t tran;
+};
+
+/* A page of a block's directory. */
+struct page {
+	uint32_t *words; /* the page in the file */
+	struct cell cells[PAGE_CELLS];
+};
+
 /* A thread's clock: the time was ns when the processor's counter stood at tsc. */
 struct clock {
 	uint32_t seq;  /* goes up when the rest changes */
-	uint32_t busy; /* being changed: by this thread, below the signal handler that sees it */
+	uint32_t busy; /* this thread is changing it; only its signal handlers can see that */
 	seg_u64 tsc, ns;
 	seg_u64 mult; /* nanoseconds per count, times 2^MULT_SHIFT */
-	seg_u64 span; /* how many counts after tsc it holds; 0: it does not */
+	seg_u64 span; /* for how many counts after tsc it is good; 0: for none */
 	seg_u64 base_tsc, base_ns; /* an earlier reading, to measure mult against */
 };
 
 enum block_mode { MODE_NONE, MODE_OWN, MODE_SHARED };
 
 struct block {
-	struct process *own; /* if the block is this thread's alone; else NOT_OWN */
+	struct process *own; /* the process, if the block belongs to one thread alone; else NOT_OWN */
 	uint32_t hint;       /* slot that this thread freed last */
 	uint32_t number;     /* of the block */
 	struct seg_block *record;
-	struct seg_cell *cell; /* the latest */
+	struct cell *cell;   /* the latest one used */
+	struct page **pages; /* DIR_PAGES */
 	struct clock clock;
-	struct process *process; /* whose block it is */
+	struct process *process; /* that the block belongs to */
 	uint32_t mode;
 	uint32_t foreign;    /* slot that another thread freed last */
-	uint32_t taken;      /* by a thread */
+	uint32_t taken;      /* a thread has it */
 	uint32_t first;      /* number of the first of its chunks, plus 1 */
-	uint32_t at_chunk;   /* where the search for a free slot goes on: a chunk, plus 1 */
-	uint32_t at_slot;
+	uint32_t at_chunk;   /* the search for a free slot goes on in this chunk, plus 1, */
+	uint32_t at_slot;    /* and from this slot on */
 	uint32_t exhausted;  /* no slot was free, and no chunk was left */
 } __attribute__((aligned(128)));
 
@@ -62,8 +80,19 @@ struct process {
 	struct seg_app *apps;
 	struct seg_proc *header;
 	struct seg_names *names;
+	uint32_t *block_words, *chunk_words; /* the tables of the file */
+	int32_t *inits;
+	seg_u64 bump, backed; /* as in the header, which readers look at */
+	uint32_t block_next, chunk_next;
+	struct seg_pair *pairs;   /* NULL: there is no table yet */
+	struct seg_event *events; /* NULL: there is no ring yet */
+	uint64_t nonce;           /* of the names */
+	uint32_t uid;
+	uint16_t addr_format, addr_len;
+	uint8_t address[24];
 	seg_u64 switches_next; /* when the agent's file is to be read again, in monotonic ns */
 	struct seg_chunk *chunks[CHUNK_MAX];
+	struct seg_ext *exts[CHUNK_MAX];
 	uint16_t chunk_owner[CHUNK_MAX];
 	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
 	uint64_t limit;                  /* of the mapping */
@@ -166,10 +195,14 @@ extern struct proc_file rt_proc_file;
 int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk);
 void proc_remove(struct proc_file *f);
 int proc_reopen(struct proc_file *f);
+void proc_tables(struct process *p);
 void proc_apart(const struct proc_file *f, struct process *p);
 
-/* room.c: room in the process's file. Offsets; 0: none. */
+/* room.c: room in the process's file. Offsets; 0: there is none. */
 uint64_t room_take(struct process *p, uint64_t len);
+void *room_once(struct process *p, void **pointer, seg_u64 *word, uint64_t len);
+void show64(seg_u64 *word, seg_u64 *value);
+void show32(uint32_t *word, uint32_t *value);
 void room_top_up(struct process *p);
 
 /* block.c */
@@ -179,8 +212,9 @@ struct block *block_get(void);
 struct block *block_attached(void);
 
 /* cell.c */
-extern struct seg_cell rt_no_cell;
-struct seg_cell *cell_make(struct process *p, struct block *b, uint32_t tran);
+extern struct cell rt_no_cell;
+bool cell_directory(struct block *b);
+struct cell *cell_make(struct process *p, struct block *b, uint32_t tran);
 
 /* slots.c: finds and claims a slot other than the hint. */
 extern uint32_t rt_chunks_used;
@@ -213,7 +247,7 @@ void data_answer(const struct given *g, const uint8_t *own, uint32_t len);
 bool data_describe(struct seg_tran *t, const arm_data_t *data, int size);
 
 /* metric.c */
-void metrics_given(struct process *p, struct block *b, struct seg_cell *c, uint32_t slot,
+void metrics_given(struct process *p, struct block *b, struct cell *c, uint32_t slot,
 		   struct given *g);
 
 /* pair.c: number plus 1, or 0. */

@@ -1,5 +1,5 @@
 /*
- * Numbers of names, for all processes of the user alike. No lock: a record is filled, and
+ * Numbers of names, for all processes of the user alike. There is no lock: a record is filled, and then
  * becomes the head of its chain by compare-and-swap.
  */
 #include <string.h>
@@ -18,7 +18,7 @@ static const struct table apps = { NAMES_APP_HASH, NAMES_APPS, APP_HASH_LEN, APP
 static const struct table trans = { NAMES_TRAN_HASH, NAMES_TRANS, TRAN_HASH_LEN, TRAN_MAX,
 	sizeof(struct seg_tran), offsetof(struct seg_names, tran_next), offsetof(struct seg_tran, key) };
 
-/* What is looked for, and made where it is not there. */
+/* What is looked for, and made if it is not there. */
 struct entry {
 	const struct table *t;
 	char *base;
@@ -51,7 +51,8 @@ static bool is_it(const struct entry *e, char *r)
 	       (!e->app || ((struct seg_tran *)r)->app == e->app);
 }
 
-/* Looks through a chain up to before another record. Bent into a ring, it ends as well. */
+/* Looks through a chain, and stops in front of another record. The search ends even if somebody has bent the
+ * chain into a ring. */
 static uint32_t find(const struct entry *e, uint32_t from, uint32_t to)
 {
 	uint32_t steps;
@@ -89,16 +90,23 @@ static void fill(const struct entry *e, char *r)
 	store_release(&t->state, RECORD_PUBLISHED);
 }
 
-/* Takes a record: room first, so that what is taken can be stored in. */
+/* Takes a record. It makes room first, so that the record can be stored in. A record that is not empty is
+ * another name's, and the header is damaged. */
 static uint32_t take(const struct entry *e)
 {
 	uint32_t *next = (uint32_t *)(e->base + e->t->next), n = load_acquire(next);
 
-	do {
+	for (;;) {
 		if (n >= e->t->max ||
 		    names_back(&rt_names_file, rt_proc_file.dir, e->t->records + (uint64_t)n * e->t->len, e->t->len))
 			return 0;
-	} while (!cas(next, &n, n + 1));
+		if (!cas(next, &n, n + 1))
+			continue;
+		/* Both kinds begin with next and state. */
+		if (load(&((struct seg_tran *)record(e, n + 1))->state) == RECORD_EMPTY)
+			break;
+		n++;
+	}
 	fill(e, record(e, n + 1));
 	return n + 1;
 }

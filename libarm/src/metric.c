@@ -73,20 +73,15 @@ static uint64_t grown(uint32_t type, const struct value *v, uint64_t before)
 }
 
 /* The latest values of a running transaction's counters. NULL: no room. */
-static struct seg_ext *ext_of(struct process *p, struct block *b, uint32_t slot)
+static struct seg_ext *ext_of(struct process *p, uint32_t slot)
 {
-	struct seg_chunk *c = p->chunks[slot / CHUNK_SLOTS];
+	uint32_t n = slot / CHUNK_SLOTS;
 	struct seg_slot *s = slot_at(p, slot);
-	uint64_t off = load_acquire(&c->ext_off), none = 0, room;
-	struct seg_ext *e;
+	struct seg_ext *e = room_once(p, (void **)&p->exts[n], &p->chunks[n]->ext_off, CHUNK_SLOTS * sizeof(*e));
 
-	(void)b;
-	if (!off) {
-		if (!(room = room_take(p, CHUNK_SLOTS * sizeof(*e))))
-			return NULL;
-		off = cas(&c->ext_off, &none, room) ? room : none;
-	}
-	e = (struct seg_ext *)(p->base + off) + slot % CHUNK_SLOTS;
+	if (!e)
+		return NULL;
+	e += slot % CHUNK_SLOTS;
 	if (!(load(&s->flags) & SLOT_METRICS)) { /* what stands there is an earlier one's */
 		store(&e->flags, 0);
 		__atomic_fetch_or(&s->flags, SLOT_METRICS, __ATOMIC_RELEASE);
@@ -97,7 +92,7 @@ static struct seg_ext *ext_of(struct process *p, struct block *b, uint32_t slot)
 static bool count_counter(struct process *p, struct block *b, struct seg_metric *m, uint32_t i,
 			  uint32_t type, const struct value *v, uint32_t slot)
 {
-	struct seg_ext *e = ext_of(p, b, slot);
+	struct seg_ext *e = ext_of(p, slot);
 	uint64_t before;
 
 	if (!e)
@@ -160,18 +155,9 @@ static void write_text(struct seg_metric *m, const uint8_t *text)
 }
 
 /* NULL: no room. */
-static struct seg_metric *metrics_of(struct process *p, struct seg_cell *c)
+static struct seg_metric *metrics_of(struct process *p, struct cell *c)
 {
-	uint64_t off = load_acquire(&c->metrics_off), none = 0;
-
-	if (!off) {
-		off = room_take(p, (METRICS + 1) * sizeof(struct seg_metric));
-		if (!off)
-			return NULL;
-		if (!cas(&c->metrics_off, &none, off))
-			off = none;
-	}
-	return (struct seg_metric *)(p->base + off);
+	return room_once(p, (void **)&c->metrics, &c->record->metrics_off, (METRICS + 1) * sizeof(struct seg_metric));
 }
 
 /* One field. False: it cannot be used. The count comes last: by it a reader sees that there is something. */
@@ -194,7 +180,7 @@ static bool metric_given(struct process *p, struct block *b, struct seg_metric *
 }
 
 /* Takes the values that were given, of those that arm_getid has described; others make it a bad buffer. */
-void metrics_given(struct process *p, struct block *b, struct seg_cell *c, uint32_t slot, struct given *g)
+void metrics_given(struct process *p, struct block *b, struct cell *c, uint32_t slot, struct given *g)
 {
 	struct seg_tran *t = &p->trans[c->tran - 1];
 	uint32_t known = load_acquire(&t->meta) == RECORD_PUBLISHED ? load(&t->meta_flags) : 0, i;

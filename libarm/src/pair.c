@@ -4,21 +4,16 @@
 #include "correlator.h"
 #include "internal.h"
 
-/* The table; NULL: no room. */
+/* The table. NULL: there is no room. */
 static struct seg_pair *pairs_of(struct process *p, bool make)
 {
-	uint64_t off = load_acquire(&p->header->pairs_off), none = 0;
-
-	if (!off && make) {
-		if (!(off = room_take(p, PAIRS_LEN * sizeof(struct seg_pair))))
-			return NULL;
-		if (!cas(&p->header->pairs_off, &none, off))
-			off = none;
-	}
-	return off ? (struct seg_pair *)(p->base + off) : NULL;
+	if (!make)
+		return load_acquire(&p->pairs);
+	return room_once(p, (void **)&p->pairs, &p->header->pairs_off, PAIRS_LEN * sizeof(struct seg_pair));
 }
 
-/* A trace context in place of an address is another one each time, and says nothing of the class. */
+/* A trace context that stands in place of an address differs each time and does not tell the class, so the
+ * key leaves it out. */
 static void fill_key(struct seg_pair *k, uint32_t tran, const struct correlator *c)
 {
 	memset(k, 0, sizeof(*k));

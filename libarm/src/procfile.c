@@ -131,6 +131,16 @@ int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t f
 	return err;
 }
 
+/* What the file's tables are to this process. */
+void proc_tables(struct process *p)
+{
+	p->inits = (int32_t *)(p->base + INITS_OFF);
+	p->chunk_words = (uint32_t *)(p->base + CHUNKS_OFF);
+	p->block_words = (uint32_t *)(p->base + BLOCKS_OFF);
+	p->bump = BUMP;
+	p->backed = FIRST;
+}
+
 /* Takes the file back, before anything was counted in it. */
 void proc_remove(struct proc_file *f)
 {
@@ -173,7 +183,7 @@ int proc_reopen(struct proc_file *f)
 /* The file as it is, in memory that is this process's alone, where it was mapped. */
 static void copy_apart(struct process *p)
 {
-	size_t len = (size_t)load(&p->header->backed);
+	size_t len = (size_t)load(&p->backed);
 	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (copy == MAP_FAILED)

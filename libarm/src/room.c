@@ -1,6 +1,6 @@
 /*
- * Room in the process's file: handed out from bump on, allocated up to backed. The slow calls
- * allocate ahead of what start and stop take, so that these hardly ever have to.
+ * Room in the process's file. It is handed out from bump on and allocated up to backed. The slow calls
+ * allocate ahead of what start and stop take, so that start and stop hardly ever allocate themselves.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,6 +10,25 @@
 enum { STEP = 64 << 10, STEP_MAX = 1 << 20, AHEAD = 16 << 10, AHEAD_MAX = 4 << 20, GRAIN = 128 };
 
 static const uint64_t retry_ns = 100000000;
+
+/* Shows in the file how far a value has come here. The last thread to do so shows the last value. */
+void show64(seg_u64 *word, seg_u64 *value)
+{
+	uint64_t v;
+
+	do
+		store_release(word, v = load_acquire(value));
+	while (load_acquire(value) != v);
+}
+
+void show32(uint32_t *word, uint32_t *value)
+{
+	uint32_t v;
+
+	do
+		store_release(word, v = load_acquire(value));
+	while (load_acquire(value) != v);
+}
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
@@ -24,9 +43,12 @@ static int grow(struct process *p, uint64_t from, uint64_t to)
 
 	if (!err)
 		err = to > p->limit ? ENOMEM : file_room(rt_proc_file.fd.fd, from, to - from);
-	while (!err && from < to && !cas(&p->header->backed, &from, to))
+	if (err)
+		return err;
+	while (from < to && !cas(&p->backed, &from, to))
 		;
-	return err;
+	show64(&p->header->backed, &p->backed);
+	return 0;
 }
 
 /* fallocate is a point of cancellation, and changes errno. */
@@ -47,7 +69,7 @@ static int grow_guarded(struct process *p, uint64_t from, uint64_t to)
 /* Makes room for len bytes behind at. After a failure it does not try again at once. */
 static bool make_room(struct process *p, uint64_t at, uint64_t len)
 {
-	uint64_t backed = load_acquire(&p->header->backed), step, now;
+	uint64_t backed = load_acquire(&p->backed), step, now;
 
 	if (at + len <= backed)
 		return true;
@@ -64,21 +86,39 @@ static bool make_room(struct process *p, uint64_t at, uint64_t len)
 
 uint64_t room_take(struct process *p, uint64_t len)
 {
-	uint64_t at = load_acquire(&p->header->bump);
+	uint64_t at = load_acquire(&p->bump);
 
 	len = round_up(len, GRAIN);
 	do {
 		if (!make_room(p, at, len))
 			return 0;
-	} while (!cas(&p->header->bump, &at, at + len));
+	} while (!cas(&p->bump, &at, at + len));
+	show64(&p->header->bump, &p->bump);
 	return at;
+}
+
+/* What a pointer points to. If it is NULL, room is taken for it and shown in the file. NULL: there is no
+ * room. */
+void *room_once(struct process *p, void **pointer, seg_u64 *word, uint64_t len)
+{
+	void *have = load_acquire(pointer);
+	uint64_t at;
+
+	if (have)
+		return have;
+	if (!(at = room_take(p, len)))
+		return NULL;
+	if (!cas(pointer, &have, p->base + at))
+		return have; /* another thread was quicker */
+	store_release(word, at);
+	return p->base + at;
 }
 
 /* Allocates ahead, for a thread that will use all the transactions registered here. */
 void room_top_up(struct process *p)
 {
 	uint64_t want = AHEAD + (uint64_t)load(&p->registered) * sizeof(struct seg_cell);
-	uint64_t bump = load(&p->header->bump), backed = load(&p->header->backed);
+	uint64_t bump = load(&p->bump), backed = load(&p->backed);
 
 	want = bump + (want < AHEAD_MAX ? want : AHEAD_MAX);
 	if (want > backed)

@@ -63,8 +63,9 @@ static uint32_t take_number(uint32_t *next, uint32_t limit)
 /* A number that no chunk has: from the first of this process on, then those below. */
 static uint32_t chunk_number(struct process *p)
 {
-	uint32_t n = take_number(&p->header->chunk_next, CHUNK_MAX);
+	uint32_t n = take_number(&p->chunk_next, CHUNK_MAX);
 
+	show32(&p->header->chunk_next, &p->chunk_next);
 	if (n == NONE)
 		n = take_number(&p->chunk_low, p->chunk_first);
 	if (n != NONE && n >= load(&rt_chunks_used))
@@ -88,7 +89,7 @@ static bool chunk_make(struct process *p, struct block *b)
 	c->block = b->number;
 	store(&p->chunk_owner[n], (uint16_t)b->number);
 	store_release(&p->chunks[n], c);
-	store_release((uint32_t *)(p->base + p->header->chunks_off) + n, (uint32_t)(at / 64));
+	store_release(&p->chunk_words[n], (uint32_t)(at / 64));
 	first = load(&b->first);
 	do
 		store(&p->chunk_after[n], (uint16_t)first);

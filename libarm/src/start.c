@@ -30,7 +30,7 @@ static inline uint32_t slot_take(struct process *p, struct block *b, uint32_t tr
 
 /* A transaction with data, or one that is traced. */
 __attribute__((noinline)) static int start_with(struct process *p, struct block *b,
-						struct seg_cell *c, uint32_t tran,
+						struct cell *c, uint32_t tran,
 						arm_data_t *data, int size)
 {
 	struct given g;
@@ -57,7 +57,7 @@ __attribute__((noinline)) static int start_with(struct process *p, struct block 
 		h.own_len = correlator_make(p, &g, flags, h.handle, tran, own);
 	h.own = own;
 	if (g.bad)
-		add_block(b, &c->bad_data, 1);
+		add_block(b, &c->record->bad_data, 1);
 	if (g.bad || g.which)
 		add_block(b, &b->record->ops, 1);
 	h.time = clock_start(p, b);
@@ -74,7 +74,7 @@ static int start_in(struct block *b, int id, arm_data_t *data, int size)
 	struct process *p = b->process;
 	uint32_t tran = (uint32_t)id, gen, slot;
 	struct seg_slot *s;
-	struct seg_cell *c;
+	struct cell *c;
 	struct seg_tran *t;
 
 	if (unlikely(id <= 0))
@@ -97,7 +97,7 @@ static int start_in(struct block *b, int id, arm_data_t *data, int size)
 	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }
 
-/* Whatever the quick way below does not do. */
+/* What the quick way below leaves to others. */
 __attribute__((noinline)) static int start_any(int id, arm_data_t *data, int size)
 {
 	int err = errno, handle;
@@ -120,7 +120,8 @@ __attribute__((noinline)) static int start_claimed(struct process *p, struct blo
 	return handle;
 }
 
-/* The quick way: the thread has begun a transaction of this kind before, and its own slot is free. */
+/* The quick way: this thread has begun a transaction of this kind before, and the slot that it freed last is
+ * still free. */
 int rtarm_start(int id, arm_data_t *data, int size)
 {
 	struct block *b = rt_me;
@@ -134,7 +135,7 @@ int rtarm_start(int id, arm_data_t *data, int size)
 		return start_any(id, data, size);
 	t = &p->trans[tran - 1];
 	slot = load(&b->hint);
-	if (unlikely(!tran_active(p, t) || tran_traced(p, tran) || slot == NONE || !cell_look(p, b, tran)))
+	if (unlikely(!tran_active(p, t) || tran_traced(p, tran) || slot == NONE || !cell_look(b, tran)))
 		return start_any(id, NULL, 0);
 	s = slot_at(p, slot);
 	if (unlikely(!(gen = slot_claim(true, s, tran))))

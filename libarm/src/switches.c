@@ -76,9 +76,9 @@ static void take(struct process *p, int fd)
 
 static void read_file(struct process *p)
 {
-	int fd = open_agents(rt_proc_file.dir, p->names->uid, p->names->nonce);
+	int fd = open_agents(rt_proc_file.dir, p->uid, p->nonce);
 
-	if (fd >= 0 && !is_ours(fd, p->names->nonce)) {
+	if (fd >= 0 && !is_ours(fd, p->nonce)) {
 		close(fd);
 		fd = -1;
 	}

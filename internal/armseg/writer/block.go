@@ -12,7 +12,8 @@ type block struct {
 	w      *Writer
 	n      int // among the writer's blocks
 	number uint32
-	off    uint64 // of the block's record, 0 before it is made; this and number are guarded by w.mu
+	off    uint64                  // of the block's record, 0 before it is made; w.mu guards this, number and pages
+	pages  [layout.DirPages]uint64 // offsets of the directory's pages
 
 	made   atomic.Bool
 	chunks atomic.Pointer[[]chunk]
@@ -27,7 +28,8 @@ type block struct {
 // chunk is 64 slots of a block.
 type chunk struct {
 	number uint32
-	off    uint64 // of the record
+	off    uint64         // of the record
+	ext    *atomic.Uint64 // offset of what its counters were last, 0 while there is nothing
 }
 
 // pick returns the block to count in: that of the P this goroutine runs on. It may run on
@@ -61,10 +63,11 @@ func (b *block) make() error {
 		if err != nil {
 			return err
 		}
-		b.off, b.number = off, get32(w.base, layout.ProcBlockNext)
+		b.off, b.number = off, w.nextBlock
+		w.nextBlock++
 		put32(w.base, off+layout.BlockOwner, layout.BlockShared)
 		put32(w.base, procBlocks+4*uint64(b.number), uint32(off/64))
-		put32(w.base, layout.ProcBlockNext, b.number+1)
+		put32(w.base, layout.ProcBlockNext, w.nextBlock)
 	}
 	c, err := b.addChunk()
 	if err != nil {
@@ -78,7 +81,11 @@ func (b *block) make() error {
 // addChunk gives the block 64 more slots. The caller holds w.mu.
 func (b *block) addChunk() (chunk, error) {
 	w := b.w
-	number := get32(w.base, layout.ProcChunkNext)
+	var all []chunk
+	if old := w.chunks.Load(); old != nil {
+		all = *old
+	}
+	number := uint32(len(all))
 	if number >= layout.ChunkMax {
 		return chunk{}, ErrNoRoom
 	}
@@ -93,8 +100,10 @@ func (b *block) addChunk() (chunk, error) {
 	if old := b.chunks.Load(); old != nil {
 		chunks = append(chunks, *old...)
 	}
-	c := chunk{number, off}
+	c := chunk{number, off, new(atomic.Uint64)}
 	chunks = append(chunks, c)
+	all = append(all, c) // what is there does not change
+	w.chunks.Store(&all)
 	b.chunks.Store(&chunks)
 	return c, nil
 }

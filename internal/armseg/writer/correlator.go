@@ -11,7 +11,7 @@ import (
 // context and an id of its own in it, or with this host's address.
 func (w *Writer) own(parent *layout.Correlator, flags byte, handle, tran uint32, b []byte) []byte {
 	c := layout.Correlator{
-		Flags: flags, Vendor: layout.Vendor, Version: layout.AgentVersion, Instance: uint16(get32(w.base, layout.ProcUID)),
+		Flags: flags, Vendor: layout.Vendor, Version: layout.AgentVersion, Instance: uint16(w.names.uid),
 		Handle: handle, Class: tran,
 	}
 	var context [layout.TraceContextLen]byte
@@ -21,14 +21,7 @@ func (w *Writer) own(parent *layout.Correlator, flags byte, handle, tran uint32,
 		binary.BigEndian.PutUint64(context[16:], rand.Uint64()|1) // 0 is no id
 		c.Address = context[:]
 	} else {
-		c.AddrFormat, c.Address = w.names.address()
+		c.AddrFormat, c.Address = w.names.addrFormat, w.names.address
 	}
 	return c.Append(b)
-}
-
-// address is the host's, as the header of the file of names has it.
-func (n *names) address() (format uint16, address []byte) {
-	word := bytesAt(n.base, layout.NamesAddrFormat, 4)
-	length := min(binary.NativeEndian.Uint16(word[2:]), 24)
-	return binary.NativeEndian.Uint16(word), bytesAt(n.base, layout.NamesAddress, uint64(length))
 }

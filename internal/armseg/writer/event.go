@@ -21,11 +21,9 @@ type event struct {
 // trace writes an event into the ring, over the oldest. It never waits: one that another
 // goroutine is just writing over, or that has been overtaken by a whole turn, is left out.
 func (w *Writer) trace(e *event) {
-	ring := get64(w.base, layout.ProcTraceOff)
+	ring := w.once(&w.ring, word64(w.base, layout.ProcTraceOff), layout.TraceLen*layout.EventLen)
 	if ring == 0 {
-		if ring = w.makeRing(); ring == 0 {
-			return
-		}
+		return
 	}
 	i := atomic.AddUint64(word64(w.base, layout.ProcTraceNext), 1) - 1
 	p := unsafe.Add(w.base, ring+i%layout.TraceLen*layout.EventLen)
@@ -36,21 +34,6 @@ func (w *Writer) trace(e *event) {
 	}
 	fillEvent(p, e)
 	atomic.StoreUint64(seq, 2*i+2)
-}
-
-func (w *Writer) makeRing() uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if off := get64(w.base, layout.ProcTraceOff); off != 0 {
-		return off
-	}
-	off, err := w.alloc(layout.TraceLen * layout.EventLen)
-	if err != nil {
-		return 0
-	}
-	put32(w.base, layout.ProcTraceLen, layout.TraceLen)
-	put64(w.base, layout.ProcTraceOff, off)
-	return off
 }
 
 func fillEvent(p unsafe.Pointer, e *event) {

@@ -135,6 +135,9 @@ func (n *names) record(e *entry) (uint32, error) {
 			continue
 		}
 		at := e.at(taken + 1)
+		if get32(n.base, at+e.state) != layout.RecordEmpty {
+			continue // the header is damaged, and the record is another name's
+		}
 		putText(n.base, at+e.table.key, layout.KeyMax+1, e.key)
 		e.fill(at)
 		put32(n.base, at+e.state, layout.RecordPublished)

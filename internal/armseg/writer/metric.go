@@ -172,17 +172,9 @@ func decode(kind uint32, field uint64) (v uint64, ok bool) {
 // no room.
 func (c *cell) metricsOf() unsafe.Pointer {
 	w := c.b.w
-	off := atomic.LoadUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)))
+	off := w.once(&c.metrics, (*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)), (layout.Metrics+1)*layout.MetricLen)
 	if off == 0 {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if off = atomic.LoadUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff))); off == 0 {
-			var err error
-			if off, err = w.alloc((layout.Metrics + 1) * layout.MetricLen); err != nil {
-				return nil
-			}
-			atomic.StoreUint64((*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)), off)
-		}
+		return nil
 	}
 	return unsafe.Add(w.base, off)
 }

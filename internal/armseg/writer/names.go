@@ -1,6 +1,8 @@
 package writer
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +32,13 @@ const (
 type names struct {
 	f    *segFile
 	base unsafe.Pointer
+
+	// Copies of what the header says: others can write there.
+	nonce      uint64
+	uid        uint32
+	addrFormat uint16
+	address    []byte // of this host, as correlators carry it
+
 	// zeroed says that the file system cannot allocate, and its first user wrote it all.
 	zeroed atomic.Bool
 }
@@ -66,7 +75,18 @@ func joinNames(path string) (*names, error) {
 		f.close()
 		return nil, err
 	}
+	n.copyHeader()
 	return n, nil
+}
+
+func (n *names) copyHeader() {
+	n.nonce, n.uid = get64(n.base, layout.NamesNonce), uint32(os.Geteuid())
+	word := bytesAt(n.base, layout.NamesAddrFormat, 4)
+	n.addrFormat = binary.NativeEndian.Uint16(word)
+	length := binary.NativeEndian.Uint16(word[2:])
+	if length <= 24 {
+		n.address = bytes.Clone(bytesAt(n.base, layout.NamesAddress, uint64(length)))
+	}
 }
 
 // makeNames makes an empty file of names and publishes it.
@@ -152,8 +172,6 @@ func (n *names) check() error {
 	}
 	return nil
 }
-
-func (n *names) nonce() uint64 { return get64(n.base, layout.NamesNonce) }
 
 // back sees to it that n bytes at off are allocated.
 func (n *names) back(off, size uint64) error {

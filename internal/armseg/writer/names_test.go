@@ -174,7 +174,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nonce := n.nonce()
+		nonce := n.nonce
 		if !n.f.named() {
 			t.Error("it has its name")
 		}
@@ -196,7 +196,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 			t.Errorf("left: %v", names)
 		}
 		w := attachTo(t, dir)
-		if now := procReader(t, w).Nonce; now == nonce || now != w.names.nonce() {
+		if now := procReader(t, w).Nonce; now == nonce || now != w.names.nonce {
 			t.Error("the old file of names is used")
 		}
 	}

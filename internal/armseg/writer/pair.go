@@ -49,7 +49,7 @@ func hashPair(c *layout.Correlator, tran uint32) uint64 {
 // findPair returns the number plus 1 of the pair with a hash, and of the first free place
 // for it; each is 0 where there is none.
 func (w *Writer) findPair(hash uint64) (number, free uint32) {
-	off := get64(w.base, layout.ProcPairsOff)
+	off := w.pairs.Load()
 	for i := range uint64(layout.PairsLen) {
 		n := uint32((hash+i)%layout.PairsLen) + 1
 		if off == 0 {
@@ -67,17 +67,17 @@ func (w *Writer) findPair(hash uint64) (number, free uint32) {
 }
 
 func (w *Writer) pairAt(number uint32) uint64 {
-	return get64(w.base, layout.ProcPairsOff) + uint64(number-1)*layout.PairLen
+	return w.pairs.Load() + uint64(number-1)*layout.PairLen
 }
 
 // makePairs hands out the table, once there is something to put in. The caller holds w.mu.
 func (w *Writer) makePairs() error {
-	if get64(w.base, layout.ProcPairsOff) != 0 {
+	if w.pairs.Load() != 0 {
 		return nil
 	}
 	off, err := w.alloc(layout.PairsLen * layout.PairLen)
 	if err == nil {
-		put32(w.base, layout.ProcPairsLen, layout.PairsLen)
+		w.pairs.Store(off)
 		put64(w.base, layout.ProcPairsOff, off)
 	}
 	return err
@@ -100,6 +100,9 @@ func (w *Writer) fillPair(at, hash uint64, tran uint32, c *layout.Correlator) {
 
 // countPair counts what the parent's child took.
 func (w *Writer) countPair(number uint32, d uint64, s Status) {
+	if number > layout.PairsLen || w.pairs.Load() == 0 {
+		return // somebody else has written into the slot
+	}
 	p := unsafe.Add(w.base, w.pairAt(number))
 	switch s {
 	case Good:

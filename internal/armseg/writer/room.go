@@ -2,6 +2,7 @@ package writer
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
@@ -20,18 +21,17 @@ const (
 	growRetry = 100 * time.Millisecond
 )
 
-// grow backs the file from where it ends so far, so that end and some more are backed. The
-// caller holds w.mu, or is alone.
-func (w *Writer) grow(backed, end uint64) error {
-	// Where there is no room, not every start is to ask for some.
+// grow allocates more of the file, up to end and some more. The caller holds w.mu, or is alone.
+func (w *Writer) grow(end uint64) error {
+	// While there is no room, not every start asks for some.
 	if w.noRoom != nil && time.Since(w.lastTry) < growRetry {
 		return w.noRoom
 	}
-	size := (max(end, backed+backed/4) + growStep - 1) / growStep * growStep
-	err := w.extend(backed, min(size, w.file.size))
+	size := (max(end, w.backed+w.backed/4) + growStep - 1) / growStep * growStep
+	err := w.extend(min(size, w.file.size))
 	if err != nil && size > end {
-		// The last of what there is.
-		err = w.extend(backed, (end+4095)/4096*4096)
+		// There may still be enough for this.
+		err = w.extend((end + 4095) / 4096 * 4096)
 	}
 	if w.noRoom = nil; err != nil {
 		w.noRoom, w.lastTry = fmt.Errorf("%w: %w", ErrNoRoom, err), time.Now()
@@ -39,7 +39,8 @@ func (w *Writer) grow(backed, end uint64) error {
 	return w.noRoom
 }
 
-func (w *Writer) extend(from, to uint64) error {
+func (w *Writer) extend(to uint64) error {
+	from := w.backed
 	if to <= from || to > w.file.size {
 		return fmt.Errorf("%s: %d bytes of address space are used up", w.file.path, w.file.size)
 	}
@@ -53,19 +54,41 @@ func (w *Writer) extend(from, to uint64) error {
 	if err != nil {
 		return err
 	}
+	w.backed = to
 	put64(w.base, layout.ProcBacked, to)
 	return nil
 }
 
 // alloc hands out n bytes, all zero. The caller holds w.mu.
 func (w *Writer) alloc(n uint64) (uint64, error) {
-	off := get64(w.base, layout.ProcBump)
+	off := w.bump
 	end := off + (n+63)&^63
-	if backed := get64(w.base, layout.ProcBacked); end > backed {
-		if err := w.grow(backed, end); err != nil {
+	if end > w.backed {
+		if err := w.grow(end); err != nil {
 			return 0, err
 		}
 	}
+	w.bump = end
 	put64(w.base, layout.ProcBump, end)
 	return off, nil
+}
+
+// once returns the offset that at holds. If it is 0, once hands out n bytes for it and shows
+// them in the file's word. 0 says that there is no room.
+func (w *Writer) once(at *atomic.Uint64, word *uint64, n uint64) uint64 {
+	if off := at.Load(); off != 0 {
+		return off
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if off := at.Load(); off != 0 {
+		return off
+	}
+	off, err := w.alloc(n)
+	if err != nil {
+		return 0
+	}
+	at.Store(off)
+	atomic.StoreUint64(word, off)
+	return off
 }

@@ -121,16 +121,12 @@ func (b *block) position(chunks []chunk) uint32 {
 	return uint32(i)*layout.SlotsPerChunk + hint - chunks[i].slot(0)
 }
 
-// place returns a slot's chunk, and its number there. Chunks lie in the file in the order
-// of their numbers.
+// place returns a slot's chunk, and its number there.
 func (w *Writer) place(slot unsafe.Pointer) (s chunk, at uint32) {
 	where := uint32((uintptr(slot) - uintptr(w.base)) / 64)
-	nth := func(i int) chunk {
-		return chunk{uint32(i), uint64(get32(w.base, procChunks+4*uint64(i))) * 64}
-	}
-	n := int(get32(w.base, layout.ProcChunkNext))
-	i := sort.Search(n, func(i int) bool { return nth(i).slot(layout.SlotsPerChunk) > where })
-	return nth(i), where - nth(i).slot(0)
+	chunks := *w.chunks.Load()
+	s = chunks[sort.Search(len(chunks), func(i int) bool { return chunks[i].slot(layout.SlotsPerChunk) > where })]
+	return s, where - s.slot(0)
 }
 
 // handle is what arm_start of libarm would have returned: the generation and the number

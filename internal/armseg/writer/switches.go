@@ -32,7 +32,7 @@ func (w *Writer) readSwitches(now int64) {
 	var b [layout.SwitchesLen]byte
 	var said layout.Switches
 	if readAgent(w.dir, s.path, b[:]) {
-		said.Decode(b[:], w.names.nonce())
+		said.Decode(b[:], w.names.nonce)
 	}
 	for i, word := range said {
 		if s.trace[i].Load() != word {

@@ -23,7 +23,7 @@ func ask(t testing.TB, w *Writer, trans ...uint32) {
 	for _, id := range trans {
 		s.Set(id, true)
 	}
-	put(t, w, s.Encode(w.names.nonce()))
+	put(t, w, s.Encode(w.names.nonce))
 	reread(w)
 }
 
@@ -62,7 +62,7 @@ func TestSwitches(t *testing.T) {
 	}
 	var s layout.Switches
 	s.Set(1, true)
-	put(t, w, s.Encode(w.names.nonce()))
+	put(t, w, s.Encode(w.names.nonce))
 	next := w.switches.next.Load()
 	w.readSwitches(next - 1)
 	if w.switches.on(1) {
@@ -82,7 +82,7 @@ func TestSwitchesAtStart(t *testing.T) {
 	tran := active(t, w, "app", "tran")
 	var s layout.Switches
 	s.Set(tran.ID, true)
-	put(t, w, s.Encode(w.names.nonce()))
+	put(t, w, s.Encode(w.names.nonce))
 	w.switches.next.Store(w.now() + int64(switchesEvery*1000))
 	tran.Start().stop(t)
 	if tran.Traced() {
@@ -114,7 +114,7 @@ func TestStrangeSwitches(t *testing.T) {
 	for i := range all {
 		all[i] = 1<<32 - 1
 	}
-	good := all.Encode(w.names.nonce())
+	good := all.Encode(w.names.nonce)
 	patched := func(off int, v uint16) []byte {
 		b := bytes.Clone(good)
 		binary.NativeEndian.PutUint16(b[off:], v)
@@ -134,7 +134,7 @@ func TestStrangeSwitches(t *testing.T) {
 		"magic":         func() { put(t, w, patched(layout.SwitchesMagic, 0)) },
 		"byte order":    func() { put(t, w, patched(layout.SwitchesOrder, 0)) },
 		"major":         func() { put(t, w, patched(layout.SwitchesMajor, layout.Major+1)) },
-		"nonce":         func() { put(t, w, patched(layout.SwitchesNonce, uint16(w.names.nonce()+1))) },
+		"nonce":         func() { put(t, w, patched(layout.SwitchesNonce, uint16(w.names.nonce+1))) },
 		"a directory":   func() { must(os.Remove(path)); must(os.Mkdir(path, 0o755)) },
 		"a fifo":        func() { must(os.Remove(path)); must(unix.Mkfifo(path, 0o644)) },
 		"a link":        func() { must(os.Rename(path, path+"x")); must(os.Symlink(path+"x", path)) },

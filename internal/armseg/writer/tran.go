@@ -19,9 +19,10 @@ type Tran struct {
 
 // cell is what a block knows of a transaction.
 type cell struct {
-	p    unsafe.Pointer
-	b    *block
-	tran *Tran
+	p       unsafe.Pointer
+	b       *block
+	tran    *Tran
+	metrics atomic.Uint64 // offset of the records of metrics, 0 while there are none
 }
 
 // Tran returns a transaction of an application and makes it active. It returns the same
@@ -65,7 +66,7 @@ func (t *Tran) newCell(b *block) *cell {
 	}
 	off, err := w.makeCell(b, t.ID)
 	if err == nil {
-		c := &cell{unsafe.Add(w.base, off), b, t}
+		c := &cell{p: unsafe.Add(w.base, off), b: b, tran: t}
 		t.cells[b.n].Store(c)
 		return c
 	}
@@ -79,16 +80,16 @@ func (t *Tran) newCell(b *block) *cell {
 
 // makeCell puts a cell in the directory of a block. The caller holds w.mu.
 func (w *Writer) makeCell(b *block, id uint32) (uint64, error) {
-	entry := b.off + layout.BlockDir + 4*uint64((id-1)/layout.PageCells)
-	page := uint64(get32(w.base, entry)) * 64
-	if page == 0 {
-		var err error
-		if page, err = w.alloc(4 * layout.PageCells); err != nil {
+	i := (id - 1) / layout.PageCells
+	if b.pages[i] == 0 {
+		page, err := w.alloc(4 * layout.PageCells)
+		if err != nil {
 			return 0, err
 		}
-		put32(w.base, entry, uint32(page/64))
+		b.pages[i] = page
+		put32(w.base, b.off+layout.BlockDir+4*uint64(i), uint32(page/64))
 	}
-	entry = page + 4*uint64((id-1)%layout.PageCells)
+	entry := b.pages[i] + 4*uint64((id-1)%layout.PageCells)
 	off, err := w.alloc(layout.CellLen)
 	if err != nil {
 		return 0, err

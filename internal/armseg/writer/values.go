@@ -54,7 +54,7 @@ func (r *Running) value(m cellMetric, i int, g *given) (ok bool) {
 func (r *Running) ext() unsafe.Pointer {
 	w := r.c.b.w
 	s, at := w.place(r.slot)
-	off := w.extOff(s)
+	off := w.once(s.ext, word64(w.base, s.off+layout.ChunkExtOff), layout.SlotsPerChunk*layout.ExtLen)
 	if off == 0 {
 		return nil
 	}
@@ -64,24 +64,6 @@ func (r *Running) ext() unsafe.Pointer {
 		put32(r.slot, layout.SlotFlags, flags|layout.SlotMetrics)
 	}
 	return ext
-}
-
-func (w *Writer) extOff(s chunk) uint64 {
-	at := word64(w.base, s.off+layout.ChunkExtOff)
-	if off := atomic.LoadUint64(at); off != 0 {
-		return off
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	off := atomic.LoadUint64(at)
-	if off == 0 {
-		var err error
-		if off, err = w.alloc(layout.SlotsPerChunk * layout.ExtLen); err != nil {
-			return 0
-		}
-		atomic.StoreUint64(at, off)
-	}
-	return off
 }
 
 // cellMetric is one of an application's metrics in a cell.

@@ -27,8 +27,12 @@ const (
 	maxBlocks   = 64
 )
 
-// Writer counts for a process in one directory. It stays until the process ends: what it
-// gives out points into its files. Its methods may be called by several goroutines.
+// Writer counts for a process in one directory. It stays until the process ends, because what
+// it gives out points into its files. Its methods may be called by several goroutines.
+//
+// Nothing that stands in a file is used as an offset, a size or an index. All of these are in
+// the memory of the process alone, and the file only shows them to the agent. A damaged file
+// thus spoils what is measured, and never the program.
 type Writer struct {
 	base   unsafe.Pointer // of the process's file
 	began  time.Time      // what the runtime's clock is read against
@@ -42,10 +46,18 @@ type Writer struct {
 	names *names
 	file  *segFile
 
-	mu      sync.Mutex // guards growing, and what follows
-	trans   map[uint32]*Tran
-	noRoom  error // why the file did not grow
-	lastTry time.Time
+	pairs atomic.Uint64 // offset of the table of pairs, 0 while there is none
+	ring  atomic.Uint64 // offset of the events, 0 while there are none
+	// chunks are all chunks in the order of their numbers, which is that of their offsets.
+	chunks atomic.Pointer[[]chunk]
+
+	mu        sync.Mutex // guards growing, and what follows
+	bump      uint64     // what is handed out ends here
+	backed    uint64     // what is allocated ends here
+	nextBlock uint32
+	trans     map[uint32]*Tran
+	noRoom    error // why the file did not grow
+	lastTry   time.Time
 }
 
 // Attach joins the names of this user in dir, or makes them, and publishes a file of this
@@ -94,7 +106,7 @@ func publishWith(dir string, n *names) (*Writer, error) {
 		return nil, errRemoved
 	}
 	w.makeBlocks()
-	w.switches.path = layout.SwitchesPath(get32(n.base, layout.NamesUID), n.nonce())
+	w.switches.path = layout.SwitchesPath(n.uid, n.nonce)
 	w.readSwitches(w.now())
 	return w, nil
 }
@@ -143,8 +155,8 @@ func (w *Writer) create(dir string) error {
 		err = f.mapAll(length, least)
 	}
 	if err == nil {
-		w.base = f.base
-		err = w.grow(0, procTables)
+		w.base, w.bump = f.base, procTables
+		err = w.grow(procTables)
 	}
 	if err == nil {
 		w.header()
@@ -166,12 +178,13 @@ func (w *Writer) header() {
 		layout.ProcOrder: layout.ByteOrder, layout.ProcHeaderLen: layout.ProcLen, layout.ProcBlockLen: layout.BlockLen, layout.ProcChunkLen: layout.ChunkLen,
 		layout.ProcCellLen: layout.CellLen, layout.ProcPID: uint32(os.Getpid()), layout.ProcUID: uint32(os.Geteuid()), layout.ProcLanguage: layout.LanguageGo,
 		layout.ProcAppMax: layout.AppMax, layout.ProcChunkMax: layout.ChunkMax, layout.ProcBlockMax: layout.BlockMax, layout.ProcEventLen: layout.EventLen, layout.ProcPairLen: layout.PairLen,
+		layout.ProcTraceLen: layout.TraceLen, layout.ProcPairsLen: layout.PairsLen,
 	} {
 		put32(w.base, off, v)
 	}
 	pidns, start := identity()
 	for off, v := range map[uint64]uint64{
-		layout.ProcPIDNS: pidns, layout.ProcStart: start, layout.ProcNonce: w.names.nonce(),
+		layout.ProcPIDNS: pidns, layout.ProcStart: start, layout.ProcNonce: w.names.nonce,
 		layout.ProcInitsOff: procInits, layout.ProcChunksOff: procChunks, layout.ProcBlocksOff: procBlocks, layout.ProcBump: procTables,
 	} {
 		put64(w.base, off, v)
