@@ -2,6 +2,7 @@ package pcp
 
 import (
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -218,4 +219,47 @@ func FuzzParseUnits(f *testing.F) {
 			t.Fatalf("%q prints %q, which is %q, %v", s, u, back, err)
 		}
 	})
+}
+
+func TestUnitsConvert(t *testing.T) {
+	kbytesPerSecond := KBytes.Per(Seconds)
+	millions := MakeUnits(0, 0, 1, 0, 0, 6)
+	for _, tt := range []struct {
+		v        float64
+		from, to Units
+		want     float64
+		err      error
+	}{
+		{1, KBytes, Bytes, 1024, nil},
+		{1 << 20, Bytes, MBytes, 1, nil},
+		{3, GBytes, MBytes, 3072, nil},
+		{1500, Milliseconds, Seconds, 1.5, nil},
+		{2, Hours, Minutes, 120, nil},
+		{1, Hours, Nanoseconds, 3600e9, nil},
+		{7, None, None, 7, nil},
+		{7, MakeUnits(0, 0, 0, 0, 0, 3), None, 7000, nil},
+		{5e6, Count, millions, 5, nil},
+		{2, millions, Count, 2e6, nil},
+		{1024, Bytes.Per(Seconds), kbytesPerSecond, 1, nil},
+		{60, kbytesPerSecond, KBytes.Per(Minutes), 3600, nil},
+		{1, MakeUnits(2, 0, 0, SpaceKByte, 0, 0), MakeUnits(2, 0, 0, SpaceByte, 0, 0), 1 << 20, nil},
+		{100, Celsius, Fahrenheit, 212, nil},
+		{32, Fahrenheit, Kelvin, 273.15, nil},
+		{0, Kelvin, Celsius, -273.15, nil},
+		{5, Celsius, Celsius, 5, nil},
+		{1500, Millivolts, Volts, 1.5, nil},
+		{2, Kilowatts, Milliwatts, 2e6, nil},
+		{3, Bytes.Per(Watts), Bytes.Per(Kilowatts), 3000, nil},
+		{1, Bytes, Seconds, 0, ErrConv},
+		{1, None, Count, 0, ErrConv},
+		{1, Volts, Amperes, 0, ErrConv},
+		{1, Bytes.Per(Celsius), Bytes.Per(Kelvin), 0, ErrConv},
+		{1, UnitsFromWord(0x01007000), Seconds, 0, ErrUnit},
+		{1, Bytes, UnitsFromWord(0x10090000), 0, ErrUnit},
+	} {
+		got, err := tt.from.Convert(tt.v, tt.to)
+		if err != tt.err || math.Abs(got-tt.want) > 1e-12*math.Abs(tt.want) {
+			t.Errorf("%v %v is %v %v, %v; want %v, %v", tt.v, tt.from, got, tt.to, err, tt.want, tt.err)
+		}
+	}
 }

@@ -63,6 +63,8 @@ type Sample struct {
 	Time time.Time
 	// Changes tells whether something changed since another sample.
 	Changes Changes
+	// Metrics are those that were asked for: the slice that Fetch was given.
+	Metrics []*Metric
 	// Sets holds for each metric that was asked for, in the same order, its values or why
 	// there are none: Err is negative then. No values and no error means that there are no
 	// instances at the moment. Values have the type of the metric's descriptor. They are
@@ -70,13 +72,13 @@ type Sample struct {
 	// aggregates and events, which stay.
 	Sets []pdu.ValueSet
 
+	order [][]int32 // see sorted
 	fetch fetch
 }
 
 // fetch is the request that fills a Sample.
 type fetch struct {
 	sample  *Sample
-	metrics []*Metric
 	profile *Profile
 
 	ids     []pcp.PMID
@@ -90,12 +92,18 @@ type fetch struct {
 //
 // What is wrong with one metric stands in its set: pcp.ErrPMID where pmcd or the agent does
 // not know it, pcp.ErrNoAgent, pcp.ErrValue and so on, and pcp.ErrConv where the type of the
-// values is not the one of the descriptor. After an error s is in no particular state.
+// values is not the one of the descriptor. After an error s has no sets.
 func (r requests) Fetch(ctx context.Context, s *Sample, p *Profile, metrics ...*Metric) error {
 	f := &s.fetch
-	f.sample, f.metrics, f.profile = s, metrics, p
+	f.sample, f.profile = s, p
+	s.Metrics, s.Sets = metrics, s.Sets[:0]
+	for i := range s.order {
+		s.order[i] = s.order[i][:0]
+	}
 	err := r.via.exchange(ctx, f)
-	f.metrics, f.profile = nil, nil
+	if err != nil {
+		s.Sets = s.Sets[:0]
+	}
 	return err
 }
 
@@ -108,11 +116,11 @@ var (
 )
 
 func (f *fetch) append(c *Conn, b []byte) ([]byte, error) {
-	if len(f.metrics) == 0 {
+	if len(f.sample.Metrics) == 0 {
 		return b, errNothing
 	}
 	f.ids = f.ids[:0]
-	for _, m := range f.metrics {
+	for _, m := range f.sample.Metrics {
 		f.ids = append(f.ids, m.PMID)
 	}
 	p := f.profile
@@ -164,15 +172,15 @@ func (f *fetch) take(c *Conn, b []byte) (bool, error) {
 
 // check holds the sets against what was asked for, and gives the values their types.
 func (f *fetch) check() error {
-	sets := f.sample.Sets
-	if len(sets) != len(f.metrics) {
-		return fmt.Errorf("%w: %d sets of values for %d metrics", ErrProtocol, len(sets), len(f.metrics))
+	sets, metrics := f.sample.Sets, f.sample.Metrics
+	if len(sets) != len(metrics) {
+		return fmt.Errorf("%w: %d sets of values for %d metrics", ErrProtocol, len(sets), len(metrics))
 	}
 	for i := range sets {
-		if sets[i].PMID != f.metrics[i].PMID {
-			return fmt.Errorf("%w: values of %v instead of %v", ErrProtocol, sets[i].PMID, f.metrics[i].PMID)
+		if sets[i].PMID != metrics[i].PMID {
+			return fmt.Errorf("%w: values of %v instead of %v", ErrProtocol, sets[i].PMID, metrics[i].PMID)
 		}
-		typed(&sets[i], f.metrics[i].Type)
+		typed(&sets[i], metrics[i].Type)
 	}
 	return nil
 }

@@ -67,7 +67,39 @@ func (c *Conn) greet(ctx context.Context, t target) error {
 			return err
 		}
 	}
+	if t.network == "unix" || flags&pcp.FeatureContainer != 0 {
+		return c.settle()
+	}
 	return nil
+}
+
+// settle reads errors that belong to no request. pmcd tells agents who its clients are: the
+// user at the other end of a Unix socket, the container. Where one of the agents is not ready
+// yet, pmcd sends the client pcp.ErrAgain, which would be taken for the answer to the first
+// request. So the first request is one that pmcd answers by itself.
+func (c *Conn) settle() error {
+	request := pdu.Names{Names: []string{"pmcd.version"}}
+	if _, err := c.rw.Write(request.Append(nil, 0)); err != nil {
+		return err
+	}
+	for range 4 { // the attributes of a client: process, group, user, container
+		b, err := c.r.Next()
+		if err != nil {
+			return fmt.Errorf("waiting for pmcd's first answer: %w", err)
+		}
+		switch code, err := refusal(b); {
+		case err != nil:
+			return err
+		case code == pcp.ErrAgain, code > 0:
+		case code == pcp.ErrName:
+			return nil
+		case code < 0:
+			return code
+		default:
+			return new(pdu.IDs).Parse(b)
+		}
+	}
+	return fmt.Errorf("pmcd does not come to its first answer: %w", pcp.ErrAgain)
 }
 
 // flags returns the features that the client wants of those that pmcd offers.
