@@ -201,10 +201,26 @@ func TestInTheWay(t *testing.T) {
 	if got := try(t, dir, path(9)); got != "<nil>" {
 		t.Error(got)
 	}
-	must(t, os.Remove(filepath.Join(claims, "0")))
-	must(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(claims, "0")))
-	if got := try(t, dir, path(9)); !strings.Contains(got, "no access to shared memory") {
-		t.Errorf("a link in place of one's own file: %s", got)
+}
+
+// TestSquatter: nobody is kept from supplying by what another user puts where the file of
+// claims should be.
+func TestSquatter(t *testing.T) {
+	for what, put := range map[string]func(path string) error{
+		"a link":   func(path string) error { return os.Symlink(path+"elsewhere", path) },
+		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o777) },
+		"a file":   func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		dir := segments(t)
+		own := filepath.Join(dir, layout.ClaimsDir, fmt.Sprint(nobody))
+		must(t, put(own))
+		_, said := start(t, "supply", dir, "DDS/V/a", fmt.Sprint(nobody))
+		if said != "<nil>" {
+			t.Errorf("%s: %s", what, said)
+		}
+		_, err := os.Lstat(own)
+		must(t, err)
 	}
 }
 

@@ -69,6 +69,18 @@ static bool own_regular(int fd, uid_t uid)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
 }
 
+/* Whether a path below the segment directory is a plain file of the user, or nothing at all. */
+static bool own_or_absent(int dir, const char *name, uid_t uid)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || (S_ISREG(st.st_mode) && st.st_uid == uid);
+}
+
+/*
+ * Opens the user's file of claims. If something of another user has its name, an unnamed file
+ * takes its place: nobody sees the claims in that, and nobody is kept from supplying.
+ */
 int claims_open(struct place *p)
 {
 	char name[32], what[96];
@@ -78,13 +90,17 @@ int claims_open(struct place *p)
 	snprintf(name, sizeof(name), "claims/%lu", (unsigned long)p->uid);
 	snprintf(what, sizeof(what), "segment directory: %s", name);
 	fd = openat(p->dir.fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return spmi_fail_errno(what, errno);
-	if (!own_regular(fd, p->uid)) {
-		close(fd);
-		return spmi_fail(SiShmemFailed, "%s is not a plain file of this user; the agent removes it", what);
+	err = errno;
+	if (fd >= 0 && own_regular(fd, p->uid)) {
+		fchmod(fd, 0644); /* the umask may have hidden it from others */
+	} else if (fd >= 0 || !own_or_absent(p->dir.fd, name, p->uid)) {
+		if (fd >= 0)
+			close(fd);
+		fd = openat(p->dir.fd, "claims", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+		err = errno;
 	}
-	fchmod(fd, 0644); /* the umask may have hidden it from others */
+	if (fd < 0)
+		return spmi_fail_errno(what, err);
 	err = hold(&p->claims, fd);
 	return err ? spmi_fail_errno(what, err) : 0;
 }

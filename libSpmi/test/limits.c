@@ -45,17 +45,30 @@ static void no_permission(int from, int to)
 	tell(to, 'y');
 }
 
+/* What root puts where a user's claims should be keeps the user from nothing. */
 static void squatter(int from, int to)
 {
 	char path[96];
+	int i;
 
 	(void)from;
 	snprintf(path, sizeof(path), "%s/claims/%d", test_dir, NOBODY);
-	unlink(path);
-	CHECK(close(open(path, O_CREAT | O_WRONLY, 0666)) == 0 && chmod(path, 0666) == 0);
-	CHECK(seteuid(NOBODY) == 0);
-	CHECK_ERR(!guide_init(), SiShmemFailed);
-	CHECK(seteuid(0) == 0 && unlink(path) == 0);
+	for (i = 0; i < 4; i++) {
+		remove(path);
+		if (i == 0)
+			CHECK(symlink("elsewhere", path) == 0);
+		else if (i == 1)
+			CHECK(mkfifo(path, 0666) == 0);
+		else if (i == 2)
+			CHECK(mkdir(path, 0777) == 0);
+		else
+			CHECK(close(open(path, O_CREAT | O_WRONLY, 0666)) == 0 && chmod(path, 0666) == 0);
+		CHECK(seteuid(NOBODY) == 0);
+		CHECK(guide_init() && SpmiErrno == 0);
+		SpmiExit();
+		CHECK(seteuid(0) == 0);
+	}
+	CHECK(unlink(path) == 0);
 	tell(to, 'y');
 }
 

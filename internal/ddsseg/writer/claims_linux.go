@@ -2,7 +2,6 @@ package writer
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -59,7 +58,7 @@ func openClaims(segments string) (*claims, error) {
 	defer claimsMutex.Unlock()
 	c := claimsOpen[id]
 	if c == nil {
-		f, err := openOwnClaims(filepath.Join(dir, strconv.Itoa(id.uid)), id.uid)
+		f, err := openOwnClaims(dir, id.uid)
 		if err != nil {
 			return nil, err
 		}
@@ -70,19 +69,23 @@ func openClaims(segments string) (*claims, error) {
 	return c, nil
 }
 
-func openOwnClaims(path string, uid int) (*os.File, error) {
+// openOwnClaims opens the user's file. If something of another user has its name, an unnamed
+// file takes its place: nobody sees the claims in that, and nobody is kept from supplying.
+func openOwnClaims(dir string, uid int) (*os.File, error) {
+	path := filepath.Join(dir, strconv.Itoa(uid))
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, layout.ClaimMode)
-	if err != nil {
+	if err == nil && ownRegular(f, uid) {
+		// The process's umask may have hidden it from the other users. If it cannot be
+		// shown, they cannot see its claims: no harm to this one.
+		f.Chmod(layout.ClaimMode)
+		return f, nil
+	}
+	if err == nil {
+		f.Close()
+	} else if _, there := os.Lstat(path); there != nil || claimsOf(path, uid) {
 		return nil, err
 	}
-	if !ownRegular(f, uid) {
-		f.Close()
-		return nil, fmt.Errorf("%s is not a plain file of user %d, so that user's suppliers cannot claim paths; the agent removes it", path, uid)
-	}
-	// The process's umask may have hidden it from the other users. If it cannot be
-	// shown, they cannot see its claims: no harm to this one.
-	f.Chmod(layout.ClaimMode)
-	return f, nil
+	return os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
 }
 
 func ownRegular(f *os.File, uid int) bool {
