@@ -21,8 +21,8 @@ type city struct {
 	added time.Time
 }
 
-// weather shows instances that look-ups create and time removes, labels, and stores
-// that depend on who stores.
+// weather shows instances that look-ups create and that expire, labels, and stores that
+// depend on the user.
 func weather(idle time.Duration) *pmda.Agent {
 	const most = 100
 	cities := &pmda.InDom[*city]{Name: "cities", Keep: true, OneLine: "cities whose weather is known",
@@ -128,7 +128,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What nobody asks for goes, and comes back under its old id.
+// An instance that nobody asks for is removed, and comes back with its old id.
 func TestExpiry(t *testing.T) {
 	c := pmdatest.Start(t, weather(0)) // everything is old at once
 	c.Client(1, 0, 0, 4711)

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What Install, Remove and the other scripts share. To be sourced in the checkout's
-# folder, $top; $prog is the name to complain under.
+# What Install, Remove and the other scripts share. To be sourced in the checkout's folder,
+# $top; $prog is the name that messages begin with.
 
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "$prog" "$*" >&2; }
@@ -26,8 +26,8 @@ load_pcp() {
 	: "${PCP_PMDASADM_DIR:=$PCP_PMDAS_DIR}"
 }
 
-# systemd_runs tells a machine that systemd runs from one, such as a container, on
-# which it is at most installed.
+# systemd_runs succeeds if systemd runs this machine. In a container it may be installed and
+# not run.
 systemd_runs() { [ -d /run/systemd/system ]; }
 
 # agent_name prints the name under which pmcd knows the agent of a folder.

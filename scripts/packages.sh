@@ -47,8 +47,8 @@ install_packages() {
 	fi
 }
 
-# half_installed reports a package whose installation broke off, as dpkg sees it. PCP
-# built from its sources is no package, and whole.
+# half_installed reports a package whose installation broke off, as dpkg sees it. PCP that
+# was built from its sources is not a package and counts as whole.
 half_installed() {
 	command -v dpkg-query >/dev/null || return 1
 	# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
@@ -65,7 +65,7 @@ install_pcp() {
 	say "== installing PCP"
 	install_packages pcp || die "PCP could not be installed"
 	load_pcp || die "PCP is installed, but /etc/pcp.env or pmcd is missing"
-	# Not every distribution has what it installs start with the machine.
+	# Some distributions do not start what they install when the machine starts.
 	! systemd_runs || systemctl enable pmcd
 }
 

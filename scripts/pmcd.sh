@@ -39,11 +39,11 @@ agent_status() {
 	pminfo -f pmcd.agent.status 2>/dev/null | sed -n "s/.* or \"$1\"] value //p"
 }
 
-# missing prints the metrics that ought to have values and have none, and those that
-# answer with an error; PM_ERR_VALUE (no value at present) is none, nor is a dynamic
-# subtree without names, which stands for itself. It takes a file of names, each alone
-# on its line or followed by "if OTHER": then it is wanted only while OTHER has a value
-# that is not 0. The rest of the arguments are the subtrees to look at.
+# missing prints the metrics that ought to have values and have none, and those that answer
+# with an error. PM_ERR_VALUE (no value at present) does not count as an error, and neither
+# does a dynamic subtree without names, which is listed by its own name. It takes a file of
+# names, each alone on its line or followed by "if OTHER": then it is wanted only while
+# OTHER has a value that is not 0. The rest of the arguments are the subtrees to look at.
 missing() {
 	expect=$1
 	shift

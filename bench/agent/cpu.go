@@ -84,7 +84,7 @@ func monotonic() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// sleepUntil has the calling thread sleep, without the Go runtime's timers.
+// sleepUntil makes the calling thread sleep, without the Go runtime's timers.
 func sleepUntil(t time.Duration) {
 	ts := unix.NsecToTimespec(int64(t))
 	for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil) == unix.EINTR {

@@ -117,7 +117,7 @@ func (r *round) measure(d time.Duration) (sample, error) {
 		end = monotonic()
 	}
 	if r.shape.paced {
-		sleepMs(8) // what the agent does after its answer, going to sleep, counts
+		sleepMs(8) // what the agent does after its answer, until it sleeps, counts
 	}
 	after, err := cpuTime(r.conn.PID)
 	slept = switches(r.conn.PID) - slept

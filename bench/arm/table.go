@@ -45,12 +45,12 @@ func (t *table) print(title, base string) {
 	w.Flush()
 }
 
-// atMost says whether the ratio of two rows is as small as it shall be.
+// atMost says whether the ratio of two rows is as small as it should be.
 func (t *table) atMost(limit float64, a, b string) {
 	verdict(fmt.Sprintf("%s to %s, at most %g", a, b, limit), median(t.ratios(a, b)), median(t.ratios(a, b)) <= limit)
 }
 
-// atLeast says whether the ratio of two rows is as large as it shall be.
+// atLeast says whether the ratio of two rows is as large as it should be.
 func (t *table) atLeast(limit float64, a, b string) {
 	verdict(fmt.Sprintf("%s to %s, at least %g", a, b, limit), median(t.ratios(a, b)), median(t.ratios(a, b)) >= limit)
 }

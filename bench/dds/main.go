@@ -1,7 +1,7 @@
-// Dds measures what a program pays that supplies statistics by package spmi or by
-// libSpmi, beside a plain store, MMV by libpcp_mmv, and MMV by the speed library, and
-// how long it takes until an agent shows them, all in one run. Run it
-// as root from the top of the module; -h lists the flags.
+// Dds measures what it costs a program to supply statistics by package spmi or by libSpmi,
+// beside a plain store, MMV by libpcp_mmv, and MMV by the speed library. It also measures
+// how long it takes until an agent shows them, all in one run. Run it as root from the top
+// of the module; -h lists the flags.
 //
 // Figures are medians. Ratios are medians of the rounds' ratios, since the machine's speed
 // changes more between rounds than within one.

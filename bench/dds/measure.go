@@ -28,8 +28,8 @@ func each(n int, f func(n int)) float64 {
 	return float64(threadTime()-begin) / float64(n)
 }
 
-// threadTime is the processor time of the calling thread in nanoseconds, whatever else
-// the machine does.
+// threadTime is the processor time of the calling thread in nanoseconds. Other load on the
+// machine does not count.
 func threadTime() int64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
@@ -90,7 +90,7 @@ func (p *programs) stores(t *table, inC []float64) error {
 	return p.others(t)
 }
 
-// others measures the same with what programs use now.
+// others measures the same with what programs use today.
 func (p *programs) others(t *table) error {
 	c, err := p.figures(4, p.mmv, "inc")
 	if err != nil {

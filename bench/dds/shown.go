@@ -153,8 +153,8 @@ func (p *programs) mmvShows(present int) (float64, error) {
 	return v.turns(max(3, 3000/present), present, "c"+strconv.Itoa(present), func(bool) (time.Duration, error) { return w.turn() })
 }
 
-// turns has an instance come and go so many times once the agent shows what is present, and
-// returns the microseconds for both together.
+// turns waits until the agent shows what is present, and then makes an instance come and go
+// n times. It returns the microseconds for both together.
 func (v *viewer) turns(n, present int, name string, turn func(there bool) (time.Duration, error)) (float64, error) {
 	if err := v.until("c"+strconv.Itoa(present-1), true); err != nil {
 		return 0, err

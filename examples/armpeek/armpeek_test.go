@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pcptest.Main(m)) }
 
-// TestPeek asks a real pmcd, and finds what was asked measured.
+// TestPeek asks a real pmcd. Its questions have been measured.
 func TestPeek(t *testing.T) {
 	p := pcptest.Start(t, pcptest.Options{})
 	t.Setenv("PMCD_PORT", strconv.Itoa(p.Port()))

@@ -22,7 +22,7 @@ func segments(t *testing.T) string {
 	return dir
 }
 
-// What is supplied is what the agent sees.
+// The agent sees what is supplied.
 func TestGadgets(t *testing.T) {
 	dir := segments(t)
 	var f factory
@@ -56,7 +56,7 @@ func TestGadgets(t *testing.T) {
 	}
 }
 
-// Without the agent the program works, and knows that nobody sees it.
+// Without the agent the program works, and knows that nobody sees its statistics.
 func TestNobodySees(t *testing.T) {
 	var f factory
 	s, err := f.open(spmi.Options{Dir: filepath.Join(t.TempDir(), "none")})
@@ -80,7 +80,7 @@ func try(t *testing.T, dir string) string {
 	if out, err := exec.Command("go", "build", "-o", exe, "../../pmdas/dds").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	me, err := user.Current() // the agent becomes the user that PCP runs as, who may not look here
+	me, err := user.Current() // the agent becomes the user that PCP runs as, which may not look here
 	if err != nil {
 		t.Fatal(err)
 	}

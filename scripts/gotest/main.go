@@ -74,7 +74,7 @@ func (t *tally) read(r io.Reader) error {
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			// Not from go test's machinery, so for people.
+			// The line does not come from go test itself, so it is for people.
 			fmt.Fprintln(t.out, lines.Text())
 			continue
 		}
@@ -98,7 +98,7 @@ func (t *tally) event(e event) {
 			t.passed++
 		}
 	case "fail":
-		// Of a package, the event comes last.
+		// The last event of a package is that of the package itself.
 		if e.Test != "" || !t.within(e) {
 			t.failed++
 		}
@@ -119,7 +119,7 @@ func (t *tally) event(e event) {
 }
 
 // within reports whether something that failed is a part of what e is about. A package
-// without such a part has not been built, or has ended outside of its tests.
+// without such a part could not be built, or ended outside of its tests.
 func (t *tally) within(e event) bool {
 	prefix := e.Package + " "
 	if e.Test != "" {

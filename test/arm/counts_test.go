@@ -11,8 +11,8 @@ import (
 
 const buy = "Shop/Buy"
 
-// all waits until each of the metrics of an instance has the value that follows it; "" is
-// for none.
+// all waits until each of the metrics of an instance has the value that follows it. ""
+// stands for no value.
 func all(t *testing.T, p *pcptest.PCP, inst string, want ...string) {
 	t.Helper()
 	for i := 0; i < len(want); i += 2 {
@@ -20,7 +20,8 @@ func all(t *testing.T, p *pcptest.PCP, inst string, want ...string) {
 	}
 }
 
-// longWindow moves on every ten seconds and forgets nothing while a test runs.
+// longWindow has a window that moves every ten seconds and forgets nothing while a test
+// runs.
 const longWindow = "window 600\nbuffers 60\n"
 
 // TestCounts: every metric of a transaction against what programs of two users did.
@@ -97,8 +98,8 @@ func atLeast(t *testing.T, p *pcptest.PCP, metric, inst string, least float64) {
 	})
 }
 
-// TestTimes: response times of transactions that take a known time at least. The rounded
-// and the unrounded ones agree.
+// TestTimes: the response times of transactions that take at least a known time. The
+// rounded and the unrounded ones agree.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	languages(t, func(t *testing.T, exe string) {
@@ -148,7 +149,7 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// near compares times that have been through text.
+// near compares times that were printed and read again.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if d := got - want; d > want/1e5+0.01 || d < -want/1e5-0.01 {

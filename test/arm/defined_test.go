@@ -2,7 +2,8 @@ package arm
 
 import "testing"
 
-// TestDefinedMetrics: what a program says of its transactions, by kind.
+// TestDefinedMetrics: the metrics that a program defines for its transactions, of each
+// kind.
 func TestDefinedMetrics(t *testing.T) {
 	t.Parallel()
 	languages(t, func(t *testing.T, exe string) {
@@ -34,7 +35,7 @@ func TestDefinedMetrics(t *testing.T) {
 	})
 }
 
-// TestParents: transactions as part of another.
+// TestParents: transactions that are parts of another one.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	languages(t, func(t *testing.T, exe string) {

@@ -21,7 +21,7 @@ func follow(t *testing.T, p *pcptest.PCP) *pcptest.Process {
 	return q
 }
 
-// says waits until a process has printed all of that.
+// says waits until a process has printed all of the texts.
 func says(t *testing.T, q *pcptest.Process, parts ...string) {
 	t.Helper()
 	pcptest.Eventually(t, fmt.Sprintf("%q is printed", parts), func() error {

@@ -41,7 +41,8 @@ func newCrowd(t *testing.T, p *pcptest.PCP) (c crowd) {
 	return c
 }
 
-// work has each thread complete so many, of which some are aborted and some fail.
+// work has each thread complete a number of transactions, of which some are aborted and
+// some fail.
 func (c crowd) work(good, aborted, failed int) {
 	for _, q := range c {
 		for status, n := range []int{good, aborted, failed} {
@@ -58,8 +59,9 @@ func (c crowd) done() {
 	}
 }
 
-// TestExact: eight processes with eight threads each on one transaction, in all ways in
-// which one ends. Each is counted, in the window as well, in which nothing is too old yet.
+// TestExact: eight processes with eight threads each execute one transaction, which ends in
+// all possible ways. Every execution is counted, in the window as well, in which nothing is
+// too old yet.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	const good, aborted, failed = 20000, 2000, 1000
@@ -71,8 +73,8 @@ func TestExact(t *testing.T) {
 	is(t, p, "rtime.arm.window.count", buy, strconv.Itoa(64*good))
 	// Divided by the count, the sum of the times is the mean of the window.
 	near(t, "window.mean", p.Number("rtime.arm.window.mean", buy), p.Number("rtime.arm.time.total", buy)/(64*good))
-	// Where more ended between two looks than a cell remembers, the others are those of the
-	// histogram: a sixteenth off, or 32 ns.
+	// If more executions ended between two looks than a cell remembers, the times of the
+	// others come from the histogram, which is off by up to a sixteenth or 32 ns.
 	for _, name := range []string{"min", "max"} {
 		w, ever := p.Number("rtime.arm.window."+name, buy), p.Number("rtime.arm.time."+name, buy)
 		if d := ever/16 + 0.033; w < ever-d || w > ever+d {

@@ -78,8 +78,8 @@ func TestKilled(t *testing.T) {
 	is(t, p, "rtime.arm.agent.files", "", "0")
 }
 
-// underway has an order carried out, meanwhile asks pmcd, and kills the agent if that is
-// asked for.
+// underway sends an order, asks pmcd while it is carried out, and kills the agent if the
+// test wants that.
 func underway(t *testing.T, p *pcptest.PCP, d *armkill.Driver, order string, kill bool) {
 	t.Helper()
 	killed := 0
@@ -97,8 +97,8 @@ func underway(t *testing.T, p *pcptest.PCP, d *armkill.Driver, order string, kil
 	}
 }
 
-// settled waits until so many processes' files are left, and the agent tells of a look
-// that it began after that.
+// settled waits until the given number of processes' files is left, and until the agent has
+// shown a look that it began after that.
 func settled(t *testing.T, p *pcptest.PCP, left int) {
 	t.Helper()
 	pcptest.Eventually(t, "the dead are taken over", func() error {
@@ -111,7 +111,7 @@ func settled(t *testing.T, p *pcptest.PCP, left int) {
 	atLeast(t, p, "rtime.arm.agent.cycles", "", cycles+2)
 }
 
-// sameIDs returns the instances, which have the numbers that they had.
+// sameIDs returns the instances, and fails the test if one has another number than before.
 func sameIDs(t *testing.T, p *pcptest.PCP, were map[string]int) map[string]int {
 	t.Helper()
 	now := p.IDs("rtime.arm.count")

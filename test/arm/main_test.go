@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestMain is also the program in Go, see program_test.go, and the one of scribble_test.go.
+// TestMain is also the main function of the program in Go (program_test.go) and of the one
+// in scribble_test.go.
 func TestMain(m *testing.M) {
 	if os.Getenv(programEnv) != "" {
 		obey()
@@ -51,8 +52,8 @@ const nobody = 65534
 
 func agentProgram(t *testing.T) string { return pcptest.Build(t, name, "pmdas/arm") }
 
-// start starts a private PCP with the agent, for which programs leave their files in a
-// folder of this PCP.
+// start starts a private PCP with the agent. Programs leave their files for it in a folder
+// of this PCP.
 func start(t *testing.T, conf string) *pcptest.PCP {
 	t.Helper()
 	p := pcptest.New(t, pcptest.Options{MMV: true, Agents: []pcptest.Agent{{Name: name, Domain: domain, Program: agentProgram(t),
@@ -135,7 +136,7 @@ func languages(t *testing.T, test func(t *testing.T, exe string)) {
 	}
 }
 
-// is waits until a metric has a value; "" for none.
+// is waits until a metric has the value. "" stands for no value.
 func is(t *testing.T, p *pcptest.PCP, metric, inst, want string) {
 	t.Helper()
 	pcptest.Eventually(t, fmt.Sprintf("%s[%s] is %q", metric, inst, want), func() error {

@@ -55,7 +55,7 @@ func run(t *testing.T, p *pcptest.PCP, exe string, uid int) *program {
 	return q
 }
 
-// order has the program carry out an order, without waiting for it.
+// order sends the program an order and does not wait.
 func (q *program) order(format string, args ...any) {
 	q.t.Helper()
 	if _, err := fmt.Fprintf(q.in, format+"\n", args...); err != nil {
@@ -63,7 +63,7 @@ func (q *program) order(format string, args ...any) {
 	}
 }
 
-// done waits until an order is carried out.
+// done waits until the program has carried out an order.
 func (q *program) done() {
 	q.t.Helper()
 	if !q.out.Scan() || q.out.Text() != "ok" {
@@ -71,7 +71,7 @@ func (q *program) done() {
 	}
 }
 
-// do has the program carry out an order.
+// do sends the program an order and waits until it is carried out.
 func (q *program) do(format string, args ...any) {
 	q.t.Helper()
 	q.order(format, args...)
@@ -188,7 +188,7 @@ func (m *measured) name(full string, metrics bool) error {
 	return m.trans[full].Err()
 }
 
-// start has as options n N, parent NAME and trace x.
+// start takes the options n N, parent NAME and trace x.
 func (m *measured) start(name string, t *arm.Transaction, options []string) error {
 	ctx, n := context.Background(), -1
 	for i := 0; i+1 < len(options); i += 2 {
@@ -279,7 +279,7 @@ func done(ok bool) error {
 	return nil
 }
 
-// optional is the number at a place of an order, -1 if there is none.
+// optional returns the number at a place of an order, or -1 if there is none.
 func optional(w []string, at int) int {
 	if at >= len(w) {
 		return -1

@@ -19,12 +19,13 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// scribbleEnv names a directory: the test's binary is to scribble over what is in it.
+// scribbleEnv names a directory. It tells the test's binary to scribble over the files
+// there.
 const scribbleEnv = "ARM_TEST_SCRIBBLE"
 
-// scribble writes into, cuts and lengthens every file below a directory that it can open for
-// writing, again and again until its input ends. Of each round it says how many files it
-// could not open, and how many it changed.
+// scribble writes into, cuts and lengthens every file below a directory that it can open
+// for writing, again and again until its input ends. After each round it says how many
+// files it could not open, and how many it changed.
 func scribble(dir string) {
 	over := make(chan bool)
 	go func() {
@@ -64,7 +65,7 @@ func scribble(dir string) {
 	}
 }
 
-// spoil does to a file what comes next in turn.
+// spoil damages a file, each time in another way.
 func spoil(f *os.File, round int) error {
 	garbage := make([]byte, layout.SwitchesLen)
 	for i := range garbage {
@@ -88,9 +89,9 @@ func spoil(f *os.File, round int) error {
 	return err
 }
 
-// TestAgentTurnedHostile: somebody has become the user that the agent runs as. The programs'
-// files can be read and not be written; what the agent says to programs can be spoilt, which
-// harms none: they go on, and all that they do is counted.
+// TestAgentTurnedHostile: somebody has become the user that the agent runs as. That user
+// can read the programs' files and cannot write into them. What the agent says to programs
+// can be spoilt, which harms no program: all go on, and everything that they do is counted.
 func TestAgentTurnedHostile(t *testing.T) {
 	t.Parallel()
 	p := start(t, fast)
@@ -139,7 +140,7 @@ func TestAgentTurnedHostile(t *testing.T) {
 	is(t, p, "rtime.arm.count", buy, strconv.Itoa(n*4*4*1000))
 }
 
-// scribbling is a process of the PCP user that spoils what it can.
+// scribbling is a process of the PCP user that spoils every file that it can.
 type scribbling struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -172,8 +173,8 @@ func scribbler(t *testing.T, p *pcptest.PCP) *scribbling {
 	return s
 }
 
-// read takes what the process says of its next rounds: it was refused the files of the four
-// programs and two users, and could change those of the agent.
+// read reads what the process says of its next rounds. The process could not open the files
+// of the four programs and two users, and could change those of the agent.
 func (s *scribbling) read(t *testing.T) {
 	t.Helper()
 	for range 10 {

@@ -21,8 +21,8 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestManual: the manual page has every option, every keyword, every group of metrics and
-// every rule and report that there is.
+// TestManual: the manual page describes every option, keyword, group of metrics, rule and
+// report.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	page := strings.ReplaceAll(text(t, shipped(t, "pmdartarm.1")), `\-`, "-")

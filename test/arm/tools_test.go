@@ -65,8 +65,8 @@ func TestPminfo(t *testing.T) {
 	is(t, p, "mmv.rtarm.processes", "", "0")
 }
 
-// TestPmval: the total of times is shown as utilization, of a transaction that runs all the
-// time.
+// TestPmval: pmval shows the total of times as utilization, for a transaction that runs all
+// the time.
 func TestPmval(t *testing.T) {
 	t.Parallel()
 	p, q := shop(t, fast+longWindow)
@@ -80,8 +80,8 @@ func TestPmval(t *testing.T) {
 		for range orders {
 			q.done()
 		}
-		// About 1; a transaction that was kept waiting counts where it ends. In the wrong units
-		// it is off by a factor of a thousand or a million.
+		// It is about 1, since a transaction that was kept waiting counts where it ends. In
+		// the wrong units it would be off by a factor of a thousand or a million.
 		if use := last(t, out); use < 0.02 || use > 50 {
 			return fmt.Errorf("a transaction that runs all the time takes %v of it:\n%s", use, out)
 		}
@@ -141,7 +141,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// shipped is a file or folder that comes with the agent.
+// shipped returns the path of a file or folder that comes with the agent.
 func shipped(t *testing.T, elem ...string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "pmdas", "arm"}, elem...)...))

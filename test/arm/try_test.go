@@ -38,7 +38,7 @@ func TestTry(t *testing.T) {
 		return nil
 	})
 	q.kill()
-	// What a program had counted that has ended since is there, time and again.
+	// What an ended program had counted is there, in each run.
 	for range 2 {
 		pcptest.Eventually(t, "the past is there", func() error {
 			if n := counted(t, try("--json", "--count", "4")); n != 2000 {
@@ -59,7 +59,7 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// counted returns how many there are in the last line of JSON, -1 for none.
+// counted returns the count in the last line of JSON, or -1 if it has none.
 func counted(t *testing.T, out string) float64 {
 	t.Helper()
 	var line struct {

@@ -26,8 +26,8 @@ func signalAgent(t *testing.T, p *pcptest.PCP, s syscall.Signal) {
 	}
 }
 
-// TestNoAccess: a segment that the agent may not open costs its own supplier only. The
-// agent takes it when it may.
+// TestNoAccess: a segment that the agent may not open affects only its own supplier. The
+// agent takes it as soon as it may open it.
 func TestNoAccess(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -37,7 +37,7 @@ func TestNoAccess(t *testing.T) {
 	rogue := startRogue(t, p, good, 1)
 	path := p.Path("run/dds", filepath.Base(rogue.path))
 	is(t, p, "rtime.dds.agent.suppliers", "", "2")
-	hidden := p.Path("run/rogue/hidden") // out of the directory, and in again
+	hidden := p.Path("run/rogue/hidden") // moved out of the directory and back
 	if err := os.Rename(path, hidden); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestNoAccess(t *testing.T) {
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
 }
 
-// TestInTheWay: another file in the place of a user's claims does not keep the user's
+// TestInTheWay: another file at the path of a user's claims does not keep the user's
 // suppliers away for long, although the agent is not root.
 func TestInTheWay(t *testing.T) {
 	t.Parallel()

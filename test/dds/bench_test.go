@@ -73,7 +73,7 @@ func benchFetch(b *testing.B, n int) {
 	}
 	theirs.Close()
 	theirOut.Close()
-	// Blocking descriptors: the requester's wake-ups are to be the kernel's alone.
+	// The descriptors are blocking, so that the kernel alone wakes the requester.
 	to, from := blocking(in.Fd()), blocking(out.Fd())
 	defer func() {
 		in.Close()

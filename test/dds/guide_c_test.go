@@ -118,7 +118,7 @@ func first(t *testing.T, p *pcptest.PCP, metric string) {
 	})
 }
 
-// ends makes the program end in order by a signal, as the guide does.
+// ends ends the program in order by a signal, as the guide does.
 func ends(t *testing.T, p *pcptest.PCP, c *exec.Cmd, sig syscall.Signal, metric string) {
 	t.Helper()
 	if err := c.Process.Signal(sig); err != nil {

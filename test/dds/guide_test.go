@@ -22,7 +22,7 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// is waits until a metric has a value; "" for none.
+// is waits until a metric has the value. "" stands for no value.
 func is(t *testing.T, p *pcptest.PCP, metric, inst, want string) {
 	t.Helper()
 	pcptest.Eventually(t, fmt.Sprintf("%s[%s] is %q", metric, inst, want), func() error {
@@ -84,8 +84,8 @@ func TestGuide(t *testing.T) {
 
 var pmid = regexp.MustCompile(`PMID: (\S+)`)
 
-// TestRestarts: a supplier of another user is killed, the agent is killed, both come
-// back: the numbers are the same, and nobody had to remove anything.
+// TestRestarts: a supplier of another user is killed, the agent is killed, and both come
+// back. The numbers are the same, and nobody had to remove anything.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -119,8 +119,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestBingo: a context comes and goes a thousand times while PCP's tools look on; what
-// the archive shows was there.
+// TestBingo: a context comes and goes a thousand times while PCP's tools watch. What the
+// archive shows was there.
 func TestBingo(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

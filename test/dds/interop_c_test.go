@@ -84,7 +84,7 @@ func typesSupplier(t *testing.T, p *pcptest.PCP, lib string, b build) {
 	}
 }
 
-// typed is what PCP shows of a type: its name for it, and the value.
+// typed is what PCP shows of a type: PCP's name for it, and the value.
 type typed struct{ kind, value string }
 
 func wanted(word int) map[string]typed {
@@ -135,8 +135,8 @@ func TestCTypes(t *testing.T) {
 	}
 }
 
-// alike checks values that the supplier updates together: whenever they have a value, all
-// of them have the same.
+// alike checks values that the supplier updates together: whenever they have values, these
+// are equal.
 func alike(t *testing.T, p *pcptest.PCP) {
 	t.Helper()
 	args := []string{"-h", "local:", "-f"}

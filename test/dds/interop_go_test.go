@@ -22,8 +22,8 @@ func one(t *testing.T, o spmi.Options) (*spmi.Supplier, *spmi.Counter) {
 	return s, n
 }
 
-// TestBeforeAgent: a supplier starts before there is an agent or a directory. Its values
-// are shown as soon as both are there, with all that it has counted.
+// TestBeforeAgent: a supplier starts before there is an agent or a directory. As soon as
+// both are there its values are shown, with everything that it has counted.
 func TestBeforeAgent(t *testing.T) {
 	t.Parallel()
 	p := pcptest.New(t, pcptest.Options{Agents: []pcptest.Agent{{Name: name, Domain: domain, Program: program(t),
@@ -43,8 +43,8 @@ func TestBeforeAgent(t *testing.T) {
 	}
 }
 
-// TestStays: a supplier that was silent for too long vanishes and is told to go; it is
-// back when it goes on.
+// TestStays: a supplier that was silent for too long vanishes and is told to go away. When
+// it goes on, it is back.
 func TestStays(t *testing.T) {
 	t.Parallel()
 	p := start(t, "timeout 15\n", false)
@@ -81,7 +81,7 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
 	s, _ := one(t, spmi.Options{Dir: p.Path("run/dds")})
-	p.Values("dds.V.one.n") // asked once is not asked for
+	p.Values("dds.V.one.n") // a value that was asked for once does not count
 	val := p.Spawn("pmval", "-h", "local:", "-t", "0.5", "dds.V.one.n")
 	demand := func(what string, values int, asked bool) {
 		t.Helper()

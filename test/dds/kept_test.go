@@ -18,9 +18,9 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// bare is the agent without a pmcd: the test is at the far end of its pipes, and its
-// supplier in this process. So it can be killed in the very moment in which it has told a
-// number.
+// bare is the agent without a pmcd. The test is at the far end of its pipes, and the
+// supplier is in this process. So the agent can be killed at the very moment at which it
+// has told a number.
 type bare struct {
 	t        *testing.T
 	dir      string
@@ -128,7 +128,7 @@ func (b *bare) ask(p pdu.PDU) (pdu.PDU, error) {
 	return b.read()
 }
 
-// note compares a number with the one that was told before.
+// note compares a number with the one that the agent told before.
 func (b *bare) note(of string, number int) {
 	b.t.Helper()
 	if old, ok := b.told[of]; ok && old != number {
@@ -160,7 +160,7 @@ func (b *bare) metric(name string) (pcp.InDom, error) {
 	return d.InDom, nil
 }
 
-// over decides whether the agent is killed now. A third of the kills come at once.
+// over decides whether to kill the agent now. A third of the kills come at once.
 func (b *bare) over() bool {
 	if len(b.wrap) == 0 && rand.IntN(4) == 0 {
 		b.kill()
@@ -219,8 +219,8 @@ func (b *bare) grow() {
 	b.add(s, path+"/part")
 }
 
-// round starts an agent, asks it for numbers, new and old, and kills it in between, or has
-// it killed.
+// round starts an agent, asks it for new and old numbers, and kills it in between or has it
+// killed.
 func (b *bare) round() error {
 	b.t.Helper()
 	defer b.kill()
@@ -254,7 +254,7 @@ func (b *bare) round() error {
 	return nil
 }
 
-// all asks for everything that was ever told.
+// all asks again for every number that was ever told.
 func (b *bare) all() {
 	b.t.Helper()
 	b.wrap = []string{"env"} // nobody is killed any more

@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestMain is also the supplier and who attacks suppliers; see supply and scribble.
+// TestMain is also the main function of the supplier (see supply) and of the attacker of
+// suppliers (see scribble).
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(scribbleEnv); dir != "" {
 		scribble(dir)
@@ -35,7 +36,7 @@ const (
 
 func program(t *testing.T) string { return pcptest.Build(t, name, "pmdas/dds") }
 
-// start starts a private PCP with the agent, whose segments are in a folder of this PCP.
+// start starts a private PCP with the agent. The segments are in a folder of this PCP.
 func start(t *testing.T, conf string, mmv bool) *pcptest.PCP {
 	t.Helper()
 	p := pcptest.New(t, pcptest.Options{MMV: mmv, Agents: []pcptest.Agent{{Name: name, Domain: domain, Program: program(t),
@@ -80,7 +81,7 @@ func open(dir string) (*guide, error) {
 }
 
 // supply is the supplier as a process. It reads orders from standard input, one on a line,
-// and prints when each is carried out.
+// and prints a line when an order is carried out.
 func supply(dir string) {
 	g, err := open(dir)
 	fmt.Println(err)
@@ -178,7 +179,7 @@ func (s *supplier) done() {
 	}
 }
 
-// do has the supplier carry out an order.
+// do sends the supplier an order and waits until it is carried out.
 func (s *supplier) do(order string) {
 	s.t.Helper()
 	if _, err := s.in.WriteString(order + "\n"); err != nil {

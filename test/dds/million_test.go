@@ -31,9 +31,9 @@ func (v *twenty) list() [millionStats]*spmi.Quantity {
 		&v.K, &v.L, &v.M, &v.N, &v.O, &v.P, &v.Q, &v.R, &v.S, &v.T}
 }
 
-// TestMillion: a million statistics of one user, within the default limits but for the memory
-// that the agent holds for them. Each has another value, and
-// one fetch through pmcd returns every one of them.
+// TestMillion: a million statistics of one user, within the default limits except that for
+// the agent's memory. Each has another value, and one fetch through pmcd returns every one
+// of them.
 func TestMillion(t *testing.T) {
 	p := pcptest.New(t, pcptest.Options{
 		Args: []string{"-t", "60"}, // how long pmcd waits for an agent
@@ -90,7 +90,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// millionth is the value of a statistic, which no other has.
+// millionth returns the value of a statistic. No other has the same.
 func millionth(supplier, context, stat int) int64 {
 	return int64((supplier*millionContexts+context)*millionStats + stat + 1)
 }

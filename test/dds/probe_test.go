@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoSuppliers: the agent's own metrics are without errors while there are no
-// suppliers; there is nothing below dds then.
+// TestNoSuppliers: while there are no suppliers the agent's own metrics have no errors, and
+// there is nothing below dds.
 func TestNoSuppliers(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -21,8 +21,8 @@ func TestNoSuppliers(t *testing.T) {
 	}
 }
 
-// TestReload: SIGHUP has the configuration read again; a bad one is refused with line
-// and reason.
+// TestReload: on SIGHUP the agent reads its configuration again. It refuses a bad one and
+// names the line and the reason.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	p := start(t, "maxsuppliers 0\n", false)
@@ -42,7 +42,7 @@ func TestReload(t *testing.T) {
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
 }
 
-// TestTry: the tree, without PCP, and without telling suppliers anything.
+// TestTry: the agent prints the tree without PCP, and tells suppliers nothing.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

@@ -18,12 +18,12 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// scribbleEnv names a directory: the test's binary is to attack the files in it.
+// scribbleEnv names a directory. It tells the test's binary to attack the files in it.
 const scribbleEnv = "DDS_TEST_SCRIBBLE"
 
 // scribble attacks every file below a directory, once for each line of its input, which
-// says how: write, cut, empty, lengthen. It answers on a line: the files that it could not
-// open for writing nor cut, the files that it changed, and an error if there was one.
+// says how: write, cut, empty, lengthen. It answers with a line: how many files it could
+// neither open for writing nor cut, how many it changed, and an error if there was one.
 func scribble(dir string) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		refused, changed, err := attack(dir, in.Text())
@@ -119,13 +119,14 @@ func filesBelow(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestAgentTurnedHostile: somebody has become the user that the agent runs as. The files of
-// the suppliers can be read, and neither be written nor be cut. What the agent tells the
-// suppliers can be spoilt, which harms none: they go on, and all their values are right.
+// TestAgentTurnedHostile: somebody has become the user that the agent runs as. That user
+// can read the suppliers' files, and can neither write into them nor cut them. What the
+// agent tells the suppliers can be spoilt, which harms no supplier: all go on, and all
+// values are right.
 //
 // A program in C does not survive a look at SiShGoAway, SiShInterval or SiShSubscrib when
-// their page was cut off: docs/dds-segment.md. So it looks at them in the first rounds, in
-// which they are only written over.
+// their page was cut off (docs/dds-segment.md). So it looks at them only in the first
+// rounds, in which they are overwritten and not cut.
 func TestAgentTurnedHostile(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

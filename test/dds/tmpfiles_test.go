@@ -13,7 +13,7 @@ import (
 
 // TestTmpfiles: Install makes systemd-tmpfiles create at boot the directory that the agent
 // would make, for the user that PCP runs as. The file goes into the folder that exists, and
-// stands in the list of what Remove removes.
+// is on the list of what Remove removes.
 func TestTmpfiles(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	if err != nil {

@@ -51,9 +51,9 @@ func labelsOf(t *testing.T, p *pcptest.PCP, below string) map[string]*labels {
 	return all
 }
 
-// peek prints the tree of the suppliers' contexts and statistics, as the SPMI's peekers do,
-// from nothing but metrics and their labels: path, description, ASN.1 number at its level,
-// and of statistics scale, value type and data type.
+// peek prints the tree of the suppliers' contexts and statistics, as the SPMI's example
+// programs do, from metrics and their labels alone: path, description and ASN.1 number, by
+// levels, and for statistics scale, value type and data type.
 func peek(t *testing.T, p *pcptest.PCP) string {
 	t.Helper()
 	var lines []string
@@ -80,8 +80,9 @@ func peek(t *testing.T, p *pcptest.PCP) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestTree: what a supplier declares is in PCP, all of it, and can be printed as a tree from
-// PCP alone: contexts of the vendor, without statistics, and volatile ones included.
+// TestTree: everything that a supplier declares is in PCP and can be printed as a tree from
+// PCP alone. That includes contexts of the vendor, contexts without statistics, and
+// volatile ones.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)
@@ -152,8 +153,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestPmlogconf: pmlogconf has an archive hold the tree of contexts, once, so that an
-// archive can be printed as a tree, too.
+// TestPmlogconf: a configuration made by pmlogconf records the tree of contexts once, so
+// that it can be printed from an archive, too.
 func TestPmlogconf(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

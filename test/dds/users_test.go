@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// refused starts a supplier that must be refused, and returns the error that it prints.
+// refused starts a supplier that the library must refuse, and returns the error that it
+// prints.
 func refused(t *testing.T, p *pcptest.PCP, uid uint32) string {
 	t.Helper()
 	c := exec.Command(p.Path("supplier")) // startSupplier has put it there
@@ -143,8 +144,8 @@ func restart(t *testing.T, p *pcptest.PCP) {
 	})
 }
 
-// TestAway: the metrics of a supplier that is gone are there after a restart of the
-// agent, with the same numbers, and without values; its successor needs no new names.
+// TestAway: after a restart of the agent the metrics of a supplier that is gone are still
+// there, with the same numbers and without values. Its successor needs no new names.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", false)

@@ -95,7 +95,7 @@ func TestPmlogconf(t *testing.T) {
 	if conf := write(without); strings.Contains(conf, "#+ rtime/lan:y") {
 		t.Errorf("the group is included without the agent:\n%s", conf)
 	}
-	// What the group names exists.
+	// Everything that the group names exists.
 	group, err := os.ReadFile(top(t, "pmdas/lan/pmlogconf/rtime/lan"))
 	if err != nil {
 		t.Fatal(err)

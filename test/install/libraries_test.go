@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// programs in C that call one function of each library, and print what it returns.
+// programs are two programs in C. Each calls one function of a library and prints what it
+// returns.
 var callers = map[string]string{
 	"arm":  "#include <arm.h>\n#include <stdio.h>\nint main(void)\n{\n\tprintf(\"%d\\n\", (int)arm_init(\"Installed\", \"*\", 0, 0, 0) > 0);\n\treturn 0;\n}\n",
 	"Spmi": "#include <sys/Spmidef.h>\n#include <stdio.h>\nint main(void)\n{\n\tprintf(\"%d\\n\", SpmiInit(0) == 0);\n\treturn 0;\n}\n",
@@ -38,7 +39,8 @@ func TestLibraries(t *testing.T) {
 	}
 	s.must("man", "-w", "arm_start", "libarm", "SpmiDdsInit")
 
-	// What one agent brought stays when another goes, and a second Install changes nothing.
+	// What one agent brought stays when another one is removed, and a second Install
+	// changes nothing.
 	s.must(top(t, "Remove"), "rtarm")
 	if out, code := s.link("arm", "-larm"); code == 0 {
 		t.Errorf("libarm is there after Remove rtarm: %s", out)
@@ -54,7 +56,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// link compiles a program that calls a library, and runs it as anybody.
+// link compiles a program that calls a library, and runs it as an ordinary user.
 func (s *system) link(lib string, flags ...string) (string, int) {
 	s.t.Helper()
 	dir := s.t.TempDir()
@@ -126,7 +128,7 @@ func TestOtherLibrary(t *testing.T) {
 	same(t, "files after Remove --purge", s.files(), files)
 }
 
-// refuses runs Install, which is to refuse for the sake of a file and to change nothing.
+// refuses runs Install, which must refuse because of a file and change nothing.
 func (s *system) refuses(path string) {
 	s.t.Helper()
 	out, code := s.run(top(s.t, "Install"), "rtarm")

@@ -52,9 +52,9 @@ func init() {
 	}
 }
 
-// newSystem makes sure that no agent of ours is installed, neither when the test begins nor
-// when it has ended. In the end of all tests those come back that the machine had, with
-// their configurations and ids.
+// newSystem makes sure that no agent of ours is installed when the test begins, nor when it
+// has ended. After all tests, the agents that the machine had come back, with their
+// configurations and ids.
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -243,7 +243,7 @@ func (s *system) instances(metric string) map[string]string {
 	return ids
 }
 
-// minus returns what is in a and not in b.
+// minus returns the elements of a that are not in b.
 func minus(a, b []string) []string {
 	var rest []string
 	for _, x := range a {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(around(func() int { return pcptest.Main(m) })) }
 
-// around runs all tests. Those with the tag system have one of their own, which leaves the
-// machine as it was found.
+// around runs all tests. With the tag system another function takes its place, which leaves
+// the machine as it was found.
 var around = func(run func() int) int { return run() }
 
 // top returns the path of a file of the checkout.

@@ -142,8 +142,8 @@ func TestRemoveListed(t *testing.T) {
 	}
 }
 
-// TestSharedFolders: two lists have files in a folder that the first made; it goes with the
-// last of them, and one that was there before stays.
+// TestSharedFolders: two lists have files in a folder that the first one made. The folder
+// is removed together with the last of them. A folder that was there before stays.
 func TestSharedFolders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"file": "", "there/before": ""})
@@ -185,7 +185,7 @@ ls -A`)
 	}
 }
 
-// TestStubSystemctl asks who systemctl is while packages are installed.
+// TestStubSystemctl looks which systemctl is found while packages are installed.
 func TestStubSystemctl(t *testing.T) {
 	out, code := shell(t, t.TempDir(), "common packages", `systemd_runs() { false; }
 with_stub_systemctl sh -c 'systemctl start nosuch.service && command -v systemctl'
@@ -210,7 +210,8 @@ func TestNoGo(t *testing.T) {
 	}
 }
 
-// TestEach runs targets that succeed, fail with a list, fail without, and are not there.
+// TestEach runs targets that succeed, that fail with a list, that fail without one, and
+// that do not exist.
 func TestEach(t *testing.T) {
 	dir := t.TempDir()
 	text, err := os.ReadFile(top(t, "scripts/each"))

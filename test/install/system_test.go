@@ -27,7 +27,7 @@ func TestInstallRemove(t *testing.T) {
 	same(t, "agents after Install", s.agents(), append(slices.Clone(agents), line))
 	s.upgrade()
 
-	// In PCP's manner, out of pmcd and back.
+	// Out of pmcd in PCP's manner, and back.
 	dir := filepath.Join(s.env["PCP_PMDAS_DIR"], "rtlan")
 	s.inDir(dir, "./Remove")
 	s.gone()
@@ -126,7 +126,8 @@ func (s *system) agentPID() string {
 	return ""
 }
 
-// upgrade installs over a configuration that was changed: it stays, as do the ids.
+// upgrade installs again after the configuration was changed. The configuration stays, and
+// so do the ids.
 func (s *system) upgrade() {
 	s.t.Helper()
 	const mine = "interval 1\nhost 127.0.0.2 localhost\n"
@@ -153,8 +154,8 @@ func (s *system) upgrade() {
 	}
 }
 
-// cutOut removes an agent's line from pmcd.conf, as somebody with an editor does, and
-// leaves all other lines.
+// cutOut removes an agent's line from pmcd.conf, as with an editor, and leaves all other
+// lines.
 func (s *system) cutOut(agent string) {
 	s.t.Helper()
 	s.must("sed", "-i", "/^"+agent+"[[:space:]]/d", filepath.Join(s.env["PCP_SYSCONF_DIR"], "pmcd", "pmcd.conf"))
@@ -235,7 +236,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// inDir runs a script of PCP's kind, which wants to be run in its folder.
+// inDir runs a script of PCP's kind, which has to be run in its own folder.
 func (s *system) inDir(dir, script string) {
 	s.t.Helper()
 	s.must("/bin/sh", "-c", "cd "+dir+" && exec "+script+" </dev/null")

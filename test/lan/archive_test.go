@@ -129,8 +129,8 @@ func metadata(t *testing.T, p *pcptest.PCP, archive string) {
 	}
 }
 
-// TestArchiveIsTrue compares an archive with what the agent says before and after,
-// while probing stands still: the values have to be the same to the letter.
+// TestArchiveIsTrue compares an archive with what the agent says before and after, while
+// probing stands still: the values must be exactly the same.
 func TestArchiveIsTrue(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, o pcptest.Options) {

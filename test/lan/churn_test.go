@@ -11,8 +11,8 @@ import (
 )
 
 // TestChurn has clients fetch, add, remove and look up hosts, all at once, while the
-// configuration is read again and again. The agent has to be the same process at the
-// end, with nothing that pmcd had to complain of, and with all requests accounted for.
+// configuration is read again and again. At the end the agent must be the same process,
+// pmcd must have had nothing to complain of, and all requests must be accounted for.
 func TestChurn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, o pcptest.Options) {

@@ -50,7 +50,7 @@ fetch rtime.lan.control.interval
 close
 `
 
-// answers are what has to be in dbpmda's output, in this order.
+// answers are the texts that must be in dbpmda's output, in this order.
 var answers = []string{
 	"PMID: 470.0.8", "Data Type: double  InDom: 470.0", "Semantics: instant  Units: millisec", "Unknown or illegal metric identifier",
 	`inst: 0 name: "127.0.0.1"`, `inst: 1 name: "::1"`, `inst: 2 name: "127.0.0.2"`,
@@ -108,7 +108,8 @@ func TestDbpmdaSockets(t *testing.T) {
 			agent := p.Spawn(program(t), option, address, "--config", p.Path("rtlan.conf"))
 			listening(t, p, address)
 			session(t, p, "open socket "+kind+" "+address, answers)
-			// It waits for the next one, and has kept what was stored and created.
+			// The agent waits for the next connection, and has kept what was stored and
+			// created.
 			again := strings.NewReplacer("0.5 -> 3", "3 -> 3", "numval: 3", "numval: 4").Replace(strings.Join(answers, "\n"))
 			session(t, p, "open socket "+kind+" "+address, strings.Split(again, "\n"))
 			if !agent.Running() {

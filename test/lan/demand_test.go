@@ -70,7 +70,7 @@ func TestCreateByLookup(t *testing.T) {
 		if id := lookup(p, t, true, "local:", "127.0.0.10"); id != 4 {
 			t.Errorf("pmLookupInDom of the host again: %d, want 4", id)
 		}
-		// Whoever may not create hosts may look at those that are there.
+		// A user who may not create hosts may look at those that are there.
 		if id := lookup(p, t, false, "local:", "127.0.0.10"); id != 4 {
 			t.Errorf("pmLookupInDom of the host by another user: %d, want 4", id)
 		}
@@ -117,7 +117,7 @@ func TestRefusedLookups(t *testing.T) {
 		if got := p.Value("rtime.lan.agent.refused"); got != "9" {
 			t.Errorf("agent.refused is %s, want 9", got)
 		}
-		// To pmval, what was refused is not there.
+		// For pmval, a host that was refused does not exist.
 		r := p.TryAs(nobody, nogroup, "pmval", "-h", "local:", "-s", "1", "-i", "127.0.0.20", "rtime.lan.rtt")
 		if r.Code == 0 {
 			t.Errorf("pmval of a host that was refused: %v", r)
@@ -162,8 +162,8 @@ func TestCreateByAll(t *testing.T) {
 	}
 }
 
-// TestExpiry: a host on demand goes when nobody has asked for it in a while, however
-// much is asked about others.
+// TestExpiry: a host on demand is removed when nobody has asked for it in a while, even if
+// clients ask for others.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic+"expire 2\n")

@@ -83,8 +83,8 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
-// counts checks that all metrics can be fetched, those that always have a value with
-// one for each host.
+// counts checks that all metrics can be fetched. Those that always have a value have one
+// for each host.
 func counts(t *testing.T, p *pcptest.PCP, n int) {
 	t.Helper()
 	always := map[string]bool{"requests": true, "responses": true, "timeouts": true, "late": true, "duplicates": true,

@@ -53,11 +53,11 @@ func TestNames(t *testing.T) {
 		if now := p.Number("rtime.lan.requests", "moves.test"); now < before {
 			t.Errorf("requests went from %v to %v when the address changed", before, now)
 		}
-		// A failure at start is tried again by and by; reading the configuration
-		// again asks at once what is not known.
+		// A look-up that failed at the start is repeated later. When the configuration is
+		// read again, names that are not known are looked up at once.
 		at("late.test", "127.0.3.3")
 		answered(p, t, "late.test")
-		// A name server that is gone takes no address away.
+		// When the name server is gone, hosts keep their addresses.
 		n.Mute(true)
 		requests := p.Number("rtime.lan.responses", "moves.test")
 		pcptest.Eventually(t, "moves.test goes on answering", func() error {

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// TestIdle: probing pauses when nobody asks, and goes on with the next fetch. The test
-// watches the MMV file meanwhile, because reading it asks the agent nothing.
+// TestIdle: probing pauses when no client asks, and resumes with the next fetch. Meanwhile
+// the test watches the MMV file, because the agent does not notice that.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, o pcptest.Options) {
@@ -44,7 +44,7 @@ func TestIdle(t *testing.T) {
 		if now := p.Value("mmv.rtlan.sent"); now != sent {
 			t.Errorf("requests sent while probing paused: %s, before %s", now, sent)
 		}
-		// Looking at the agent without asking for values wakes nobody.
+		// A client that asks for no values does not end the pause.
 		p.Run("pminfo", "-h", "local:", "-dT", "rtime.lan")
 		requests := p.Number("rtime.lan.requests", "127.0.0.1")
 		pcptest.Eventually(t, "requests are sent again", func() error {
@@ -62,8 +62,8 @@ func TestIdle(t *testing.T) {
 
 var statusLine = regexp.MustCompile(`(?m)^(\w+):\s+(.*)$`)
 
-// TestPrivileges: once it runs, the agent is the user pcp, without capabilities, or
-// with CAP_NET_RAW for the engine that opens sockets as it goes.
+// TestPrivileges: once it runs, the agent is the user pcp, without capabilities, or with
+// CAP_NET_RAW for the engine that opens sockets all the time.
 func TestPrivileges(t *testing.T) {
 	t.Parallel()
 	const netRaw = 1 << 13
@@ -116,7 +116,7 @@ func privileges(t *testing.T, p *pcptest.PCP, caps uint64) {
 	}
 }
 
-// TestFiles: what the agent leaves on disk belongs to the user pcp.
+// TestFiles: the files that the agent makes belong to the user pcp.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)

@@ -39,7 +39,7 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// reload has the agent read its configuration again.
+// reload makes the agent read its configuration again.
 func reload(p *pcptest.PCP, t *testing.T) {
 	t.Helper()
 	signal(p, t, syscall.SIGHUP)
@@ -54,7 +54,8 @@ func settings(t *testing.T, p *pcptest.PCP, interval, maxrate, weight string) {
 	}
 }
 
-// TestBadConfiguration: a bad file is refused as a whole, with line and reason.
+// TestBadConfiguration: the agent refuses a bad file as a whole and names the line and the
+// reason.
 func TestBadConfiguration(t *testing.T) {
 	t.Parallel()
 	p := start(t, options(t), basic)
@@ -82,7 +83,7 @@ func TestBadConfiguration(t *testing.T) {
 	}
 	present(p, t, "127.0.0.1", "::1", "127.0.0.2")
 	settings(t, p, "0.5", "200", "75")
-	// A good one is taken after all that.
+	// After that it takes a good one.
 	p.WriteFile("rtlan.conf", basic+"weight 33\n")
 	reload(p, t)
 	logged(p, t, "configuration read: 3 hosts")

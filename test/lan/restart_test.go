@@ -32,7 +32,7 @@ func testKilled(t *testing.T, o pcptest.Options) {
 	}
 	before := p.IDs("rtime.lan.requests")
 	old := p.AgentPID(program(t))
-	// What the configuration says first comes first now.
+	// The first host is now the one that the configuration names first.
 	p.WriteFile("rtlan.conf", "interval 0.5\nhost 127.0.0.24 127.0.0.2\nhost 127.0.0.1 ::1\n")
 	signal(p, t, syscall.SIGKILL)
 	pcptest.Eventually(t, "pmcd has started the agent again", func() error {
@@ -64,7 +64,7 @@ func testKilled(t *testing.T, o pcptest.Options) {
 	}
 }
 
-// TestPmcdRestarted stops pmcd and starts it again, while an agent on a socket goes on.
+// TestPmcdRestarted stops pmcd and starts it again. Meanwhile an agent on a socket goes on.
 func TestPmcdRestarted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"unix", "inet", "ipv6"} {

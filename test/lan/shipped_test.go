@@ -33,7 +33,7 @@ func TestShippedConfiguration(t *testing.T) {
 	present(p, t, "localhost")
 	answered(p, t, "localhost")
 	settings(t, p, "10", "10", "75")
-	// The defaults that the file tells of, in comments, are the defaults.
+	// The defaults that the file shows in comments are the defaults.
 	var b strings.Builder
 	for _, line := range strings.Split(string(text), "\n") {
 		if line, ok := strings.CutPrefix(line, "#"); ok && strings.Contains(line, "\t") {

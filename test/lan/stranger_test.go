@@ -18,9 +18,9 @@ print("connected", flush=True)
 time.sleep(600)
 `
 
-// TestStrangers: a port of the loopback address is open to every local user. One who
-// plays pmcd there, and says that its client is root, gets nothing done, and does not
-// keep pmcd away.
+// TestStrangers: a port of the loopback address is open to every local user. A user who
+// plays pmcd there, and says that its client is root, achieves nothing and does not keep
+// pmcd away.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	o := options(t)

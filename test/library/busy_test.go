@@ -45,13 +45,13 @@ func TestBusyAgent(t *testing.T) {
 	if s := p.Values("pmcd.agent.status")[name].Text; s != "0" {
 		t.Errorf("pmcd.agent.status is %s", s)
 	}
-	// The agent still knows its clients apart.
+	// The agent still tells its clients apart.
 	if got := p.IDs("test.color"); got["red"] != 0 || got["green"] != 1 {
 		t.Errorf("ids are %v", got)
 	}
 }
 
-// visit connects to pmcd, as far as pmcd takes it for a client, and leaves.
+// visit connects to pmcd until pmcd takes it for a client, and leaves.
 func visit(socket string) error {
 	c, err := dial(socket)
 	if err != nil {
@@ -69,7 +69,7 @@ func visit(socket string) error {
 	return err
 }
 
-// TestPanic: a function that panics costs the one request.
+// TestPanic: when a function panics, only its request fails.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	p := start(t)

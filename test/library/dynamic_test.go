@@ -32,7 +32,7 @@ func TestDynamicNames(t *testing.T) {
 		}
 	}
 	want()
-	// An empty subtree does not spoil the others.
+	// An empty subtree does not affect the others.
 	contains(t, p.Run("pminfo", "-h", "local:", "test"), "test.fetches", "test.event")
 	for _, name := range []string{"a", "b.c", "b.d"} {
 		store(p, "test.control.add", name)

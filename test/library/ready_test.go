@@ -54,7 +54,7 @@ func TestNotReady(t *testing.T) {
 		p.StartPmcd()
 		notReady(t, p, "1")
 		ready(t, p, gate)
-		// It may take a rest later, too, and then goes on with what it knows.
+		// It may be not ready again later, and then goes on with what it knows.
 		store(p, "test.control.add", "x")
 		p.WriteFile("gate", "")
 		r := p.Try("pmstore", "-h", "local:", "-F", "test.control.rest", "")

@@ -53,7 +53,8 @@ func (n *NameServer) listen(namespace string) error {
 	return err
 }
 
-// Set gives a name, without final dot, its addresses; none make it unknown.
+// Set gives a name, without final dot, its addresses. Without addresses the name becomes
+// unknown.
 func (n *NameServer) Set(name string, addrs ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +95,7 @@ const (
 	dnsQuestionName = 0xc000 | dnsHeader // a pointer to the name in the question
 )
 
-// answer returns the answer to a message with one question, nil for none.
+// answer returns the answer to a message with one question, or nil if there is no answer.
 func (n *NameServer) answer(question []byte) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,8 +19,7 @@ func (p *PCP) addNamespace() {
 	p.etc("hosts", "127.0.0.1 localhost\n::1 localhost\n")
 }
 
-// etc writes a file that stands in /etc for what runs in the namespace; see
-// ip-netns(8).
+// etc writes a file that programs in the namespace see in /etc; see ip-netns(8).
 func (p *PCP) etc(name, text string) {
 	p.t.Helper()
 	etcMu.Lock()
@@ -63,7 +62,7 @@ func (p *PCP) ip(args ...string) {
 	}
 }
 
-// inNamespace is a command as it is run in the namespace of this PCP.
+// inNamespace returns the command that runs a command in the namespace of this PCP.
 func (p *PCP) inNamespace(args []string) []string {
 	if p.namespace == "" {
 		return args

@@ -57,7 +57,7 @@ type Agent struct {
 // PCP is a private PCP. Its methods may be called by several goroutines unless they
 // say otherwise.
 type PCP struct {
-	Dir string // removed at the end of the test; may be entered by everybody
+	Dir string // removed at the end of the test; every user may enter it
 
 	t         testing.TB
 	opts      Options
@@ -143,8 +143,7 @@ func UID(t testing.TB) (uid, gid int) {
 	return uid, gid
 }
 
-// makeDirs makes the folders, of which the user pcp owns those that it owns in an
-// installed PCP, too.
+// makeDirs makes the folders. The user pcp owns those that it owns in an installed PCP.
 func (p *PCP) makeDirs() {
 	p.t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "pcptest-") // short, for the sake of sockets' paths
@@ -269,12 +268,12 @@ func (p *PCP) runPlain(name string, args ...string) {
 	}
 }
 
-// patience is how long PCP's programs wait for each other, in seconds. By default
-// pmcd gives an agent up after 5, which a machine that is busy may need.
+// patience is how long PCP's programs wait for each other, in seconds. By default pmcd
+// gives an agent up after 5 seconds, and a busy machine may need longer.
 const patience = "60"
 
-// Env is the environment of PCP's programs: the test's own, without what speaks of
-// another PCP.
+// Env is the environment of PCP's programs: the test's own, without variables about another
+// PCP.
 func (p *PCP) Env() []string {
 	var env []string
 	for _, e := range os.Environ() {

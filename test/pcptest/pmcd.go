@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// FreePort finds a TCP port of the loopback addresses that nobody uses, and keeps it
-// from other tests until the test ends. It is below those that the kernel gives to
-// whoever asks for any.
+// FreePort finds a TCP port of the loopback addresses that nobody uses, and keeps it from
+// other tests until the test ends. It is below the range from which the kernel gives ports
+// to programs that ask for any.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
@@ -58,7 +58,7 @@ func (p *PCP) StartPmcd() {
 	}
 	env := slices.DeleteFunc(p.Env(), func(e string) bool { return strings.HasPrefix(e, "PMCD_PORT=") })
 	env = append(env, "PMCD_ROOT_AGENT="+root, "PMCD_RESTART_AGENTS=1")
-	// What a pmcd before this one has left must not be taken for the new one's.
+	// What an earlier pmcd has left must not be taken for the new one's.
 	if err := os.RemoveAll(p.Path("run/pmcd.pid")); err != nil {
 		p.t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func (p *PCP) StartPmcd() {
 		if !p.pmcd.Running() {
 			p.t.Fatalf("pmcd ended:\n%s\n%s", p.ReadFile("log/fatal"), p.Log("pmcd"))
 		}
-		// Not over the unix socket where there is another way, because an agent that
-		// is not ready yet spoils the first request of its clients.
+		// If there is another way, the unix socket is not used, because with an agent that
+		// is not ready yet the first request of a client there fails.
 		host := "localhost"
 		if p.namespace != "" {
 			host = "local:"
@@ -86,7 +86,7 @@ func (p *PCP) StartPmcd() {
 }
 
 // privatePmcd returns another name of pmcd's program. PCP's installation scripts send
-// SIGHUP to all processes that are called pmcd, whosoever they are.
+// SIGHUP to all processes that are called pmcd, whoever started them.
 func (p *PCP) privatePmcd() string {
 	p.t.Helper()
 	path := p.Path("private-pmcd")

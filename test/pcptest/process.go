@@ -50,7 +50,7 @@ type Process struct {
 	PID  int
 	name string
 	t    testing.TB
-	cmd  *exec.Cmd // nil for one that is nobody's child
+	cmd  *exec.Cmd // nil if the process is not our child
 
 	mu   sync.Mutex
 	out  bytes.Buffer // standard output and error
@@ -72,8 +72,8 @@ func (q *Process) Output() string {
 	return q.out.String()
 }
 
-// Spawn starts a program of this PCP in the background, in the folder of the logs.
-// The test's end ends it, should it still run.
+// Spawn starts a program of this PCP in the background, in the folder of the logs. If it
+// still runs when the test ends, it is ended.
 func (p *PCP) Spawn(name string, args ...string) *Process {
 	p.t.Helper()
 	return p.spawn(p.Env(), p.Path("log"), p.inNamespace(append([]string{p.find(name)}, args...))...)
@@ -99,7 +99,7 @@ func (p *PCP) spawn(env []string, dir string, args ...string) *Process {
 	return q
 }
 
-// adopt takes in a process that was started by another.
+// adopt takes charge of a process that another one has started.
 func (p *PCP) adopt(pid int, name string) *Process {
 	q := &Process{PID: pid, name: name, t: p.t, done: make(chan struct{})}
 	go func() {
@@ -112,7 +112,7 @@ func (p *PCP) adopt(pid int, name string) *Process {
 	return q
 }
 
-// there reports whether a process has not ended yet. One that has stays in the table
+// there reports whether a process has not ended yet. One that has ended stays in the table
 // until its parent asks for its status.
 func there(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -160,8 +160,8 @@ func (q *Process) Wait() int {
 	return -1
 }
 
-// ends waits for the end of the process, after which code holds, and reports whether it
-// came in time.
+// ends waits until the process has ended, after which code is valid, and reports whether
+// that happened in time.
 func (q *Process) ends() bool {
 	select {
 	case <-q.done:

@@ -1,6 +1,6 @@
 // Package armkill is for tests that kill programs while they are measured: it builds and
 // runs a program that forks and kills them, at random or after so many instructions, and
-// knows what each had begun and completed.
+// reads from each process's notes what it had begun and completed.
 package armkill
 
 import (
@@ -23,7 +23,7 @@ const Batch = 64
 // App is the application's name; the i-th process has the transaction Name(i) of it.
 const App = "Kill"
 
-// Name returns the instance of a victim's, or the witness's, transaction.
+// Name returns the name of the i-th process's transaction, as an instance.
 func Name(i int) string {
 	if i == Batch {
 		return App + "/witness"
@@ -133,8 +133,9 @@ func (d *Driver) kill() {
 	_ = d.cmd.Wait()
 }
 
-// Do has an order carried out, see testdata/driver.c, and calls meanwhile, if that is not
-// nil, again and again until it is done. It returns the number in the answer.
+// Do sends the driver an order (see testdata/driver.c) and waits until it is carried out.
+// Until then it calls meanwhile again and again, if that is not nil. It returns the number
+// in the answer.
 func (d *Driver) Do(meanwhile func(), order string, args ...any) (n int) {
 	d.t.Helper()
 	order = fmt.Sprintf(order, args...)

@@ -16,7 +16,7 @@ type note struct {
 	_                   [6]uint64
 }
 
-// Counted is what a transaction's row says, or the difference of two.
+// Counted is what a transaction's row says, or the difference between two rows.
 type Counted struct {
 	Count, Aborted, Failed, Abandoned, Updates uint64
 }
@@ -42,14 +42,15 @@ func (v *victim) sum() (n note) {
 	return n
 }
 
-// Completed returns how many transactions the i-th process had stopped, in whatever way.
+// Completed returns how many transactions the i-th process had stopped, with any status.
 func (d *Driver) Completed(i int) uint64 {
 	n := d.notes[i].sum()
 	return n.Stopped[0] + n.Stopped[1] + n.Stopped[2]
 }
 
-// Check compares what was counted of the i-th process, which has ended, with what it
-// noted: all that had been completed is there, and at most what was under way besides.
+// Check compares what was counted of the i-th process, which has ended, with what it noted:
+// everything that had been completed must be counted, and nothing else but what was under
+// way.
 func (d *Driver) Check(i int, c Counted) error {
 	v := &d.notes[i]
 	if v.Bad != 0 {

@@ -1,5 +1,5 @@
-// Program victim is the one in Go that is killed while it starts, updates and stops
-// transactions. Its argument is its number; see kill.h, whose notes it takes.
+// Program victim starts, updates and stops transactions in Go until it is killed. Its
+// argument is its number. It takes notes as kill.h describes them.
 package main
 
 import (
