@@ -12,13 +12,16 @@
 //	c := pmapi.Local()
 //	defer c.Close()
 //	metrics, err := c.Metrics(ctx, "kernel.all.load", "disk.dev.read")
+//	if err != nil {
+//		return err
+//	}
 //	var s pmapi.Sample
 //	for range ticker.C {
 //		if err := c.Fetch(ctx, &s, nil, metrics...); err != nil {
 //			log.Print(err)
 //			continue
 //		}
-//		...
+//		log.Print(s.Time, s.Sets)
 //	}
 //
 // There are three layers. Package pdu turns messages into bytes and back. A Conn is one
