@@ -2,6 +2,8 @@ package examples_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/arm"
 	"github.com/pcp-rtime/rtime/arm/armhttp"
+	"github.com/pcp-rtime/rtime/arm/armsql"
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
@@ -66,6 +69,17 @@ func serve(app *arm.Application, account http.HandlerFunc) (http.Handler, *http.
 	return handler, client
 }
 
+func database(app *arm.Application, connector driver.Connector) *sql.DB {
+	db := sql.OpenDB(armsql.Connector(app, connector))
+	return db
+}
+
+// nobody is a database that does not answer.
+type nobody struct{}
+
+func (nobody) Connect(context.Context) (driver.Conn, error) { return nil, driver.ErrBadConn }
+func (nobody) Driver() driver.Driver                        { return nil }
+
 // TestInstrumenting runs the snippets and counts what they measured.
 func TestInstrumenting(t *testing.T) {
 	dir := t.TempDir()
@@ -89,6 +103,12 @@ func TestInstrumenting(t *testing.T) {
 	resp.Body.Close()
 	s.Close()
 
+	db := database(app, nobody{})
+	defer db.Close()
+	if err := db.Ping(); !errors.Is(err, driver.ErrBadConn) { // at the third connection
+		t.Error(err)
+	}
+
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
 	if err != nil || len(paths) != 1 {
 		t.Fatal(paths, err)
@@ -97,11 +117,13 @@ func TestInstrumenting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var good, failed uint64
-	if err := r.Changed(true, 0, func(d *reader.CellDelta) { good, failed = good+d.Count, failed+d.Failed }); err != nil {
+	var good, failed, aborted uint64
+	if err := r.Changed(true, 0, func(d *reader.CellDelta) {
+		good, failed, aborted = good+d.Count, failed+d.Failed, aborted+d.Aborted
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if good != 6 || failed != 1 {
-		t.Errorf("%d good ones, %d failed", good, failed)
+	if good != 6 || failed != 1 || aborted != 3 {
+		t.Errorf("%d good ones, %d failed, %d aborted", good, failed, aborted)
 	}
 }

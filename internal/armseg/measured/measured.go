@@ -1,0 +1,82 @@
+// Package measured reads, for tests, what their own process has counted.
+package measured
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/reader"
+)
+
+// Ended is how executions of a transaction have ended.
+type Ended struct{ Good, Aborted, Failed uint64 }
+
+// Names returns the transactions of this process's user by their numbers.
+func Names(t testing.TB, dir string) map[uint32]reader.Tran {
+	t.Helper()
+	uid := uint32(os.Geteuid())
+	n, err := reader.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+layout.NamesSuffix), uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	trans := map[uint32]reader.Tran{}
+	if err := n.Update(func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { trans[id] = *i }); err != nil {
+		t.Fatal(err)
+	}
+	return trans
+}
+
+// Counts returns how executions have ended, by the transactions' keys.
+func Counts(t testing.TB, dir string) map[string]Ended {
+	t.Helper()
+	names, all := Names(t, dir), map[string]Ended{}
+	err := process(t, dir).Changed(true, 0, func(d *reader.CellDelta) {
+		was := all[names[d.Tran].Key]
+		all[names[d.Tran].Key] = Ended{was.Good + d.Count, was.Aborted + d.Aborted, was.Failed + d.Failed}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Pairs returns how many good children each pair has, by the keys of parent and child.
+func Pairs(t testing.TB, dir string) map[string]uint64 {
+	t.Helper()
+	names, all := Names(t, dir), map[string]uint64{}
+	err := process(t, dir).Pairs(func(_ int, k *reader.PairKey, a reader.PairTotals) {
+		all[names[k.Class].Key+" > "+names[k.Tran].Key] += a.Count
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// process reads the file of this process. It is left open: closing it would drop the lock
+// that says that the process lives.
+func process(t testing.TB, dir string) *reader.Proc {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	p, err := reader.OpenProc(paths[0], uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Running returns how many executions run.
+func Running(t testing.TB, dir string) (n int) {
+	t.Helper()
+	if err := process(t, dir).Running(func(uint32, int64) { n++ }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
