@@ -125,11 +125,10 @@ func withGiven(own pcp.Labels, given string) pcp.Labels {
 		return own
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		more := append(slices.Clip(own), pcp.Label{Name: name, Value: object[name]})
-		if reserved[name] || pdu.CheckLabels(more) != nil {
-			continue
+		one := pcp.Labels{{Name: name, Value: object[name]}}
+		if !reserved[name] && pdu.CheckLabels(one) == nil {
+			own = append(own, one...)
 		}
-		own = more
 	}
 	return own
 }

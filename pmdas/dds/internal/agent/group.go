@@ -37,7 +37,7 @@ func (t *tree) domain(g *group, u *account.User) error {
 		OneLine:        "volatile contexts below " + naming.Line(g.path),
 		Help:           "Suppliers add and delete them while they run. Their paths are in the label path.",
 		Prepare:        func(list []place) { g.collect(t, list) },
-		InstanceLabels: func(p place) pcp.Labels { return t.bounded(g.lives[p].labels()) },
+		InstanceLabels: func(p place) pcp.Labels { return t.bounded(g.lives[p]) },
 	}
 	return nil
 }

@@ -260,3 +260,30 @@ func TestLabelsBounded(t *testing.T) {
 		t.Errorf("%d of %d instances have labels of %d bytes each", with, many, len(text))
 	}
 }
+
+// TestLabelsCost: what labels cost is linear in their number, and nothing is spent on those
+// of instances that have no room in the answer.
+func TestLabelsCost(t *testing.T) {
+	given := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"l%02d":"v"`, i)
+		}
+		return "{" + b.String()[1:] + "}"
+	}
+	cost := func(n int) float64 {
+		text := given(n)
+		return testing.AllocsPerRun(100, func() {
+			if got := len(withGiven(nil, text)); got != n {
+				t.Errorf("%d labels of %d", got, n)
+			}
+		})
+	}
+	if few, many := cost(5), cost(20); many > 5*few {
+		t.Errorf("%.0f allocations for 5 labels, %.0f for 20", few, many)
+	}
+	full := &tree{told: told{bytes: maxTold + 1}}
+	if got := full.bounded(nil); got != nil { // a context that is looked at would panic
+		t.Errorf("labels where there is no room: %v", got)
+	}
+}

@@ -25,7 +25,12 @@ func (t *tree) tell(n int) bool {
 }
 
 // bounded returns the labels of an instance, or none where the answer has no room for them.
-func (t *tree) bounded(labels pcp.Labels) pcp.Labels {
+// From there on it does not look at what suppliers have given.
+func (t *tree) bounded(l *live) pcp.Labels {
+	if !t.tell(0) {
+		return nil
+	}
+	labels := l.labels()
 	n := 0
 	for _, l := range labels {
 		const around = 6 // quotes, colon and comma
