@@ -1,4 +1,4 @@
-// Armpeek asks the pmcd of a host about itself, and has each question measured as a
+// Armpeek asks the pmcd of a host about itself, and measures each question as a
 // transaction: the instrumented sample program of the Performance Toolbox guide, for PCP.
 //
 //	armpeek [-a | -l] [HOST]

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestFree: a file of a process that has ended or is stopped is taken over, and no other.
+// TestFree: the file of a process that has ended or is stopped is taken over. No other file
+// is.
 func TestFree(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")

@@ -3,8 +3,8 @@
 // a package of its own so that no other has to know the whole tree.
 //
 // Each package is in a row of the table, and each name in the table is that of a package:
-// so neither a new package nor one that has moved escapes its rules. The test says which
-// row to add.
+// so no package escapes the rules, neither a new one nor one that has moved. The test says
+// which row to add.
 package rules
 
 import (
@@ -16,10 +16,10 @@ import (
 // module is the path that the packages of this tree begin with.
 const module = "github.com/pcp-rtime/rtime"
 
-// rule restricts the packages in Who. Patterns are paths relative to the module, or
-// full import paths outside of it; "x/..." is x and everything below it, "x/*" what is
-// just below it, and "..." every package, of which none counts as in the table by that.
-// "std" stands for the standard library.
+// rule restricts the packages in Who. Patterns are paths relative to the module, or full
+// import paths outside of it; "x/..." is x and everything below it, "x/*" what is just
+// below it, and "..." every package; a package that only "..." matches does not count as
+// being in the table. "std" stands for the standard library.
 type rule struct {
 	Who   []string
 	Not   []string // must not be reached
@@ -52,7 +52,7 @@ var table = []rule{
 	{Who: []string{"internal/throttle"}, Only: []string{"std"}, Why: "limiting a log knows nobody who writes to it"},
 	{Who: []string{"internal/version"}, Only: []string{"std"}, Why: "the version is below everything"},
 
-	// What programs link that are measured, and that supply statistics.
+	// What measured programs and suppliers link.
 	{Who: []string{"arm/...", "spmi/...", "libarm", "libSpmi", "libbase", "internal/shm", "internal/armseg/...", "internal/ddsseg/..."},
 		Not: []string{"pcp", "pdu", "pmns", "help", "pmda/...", "pmdas/..."},
 		Why: "an instrumented program carries no protocol"},
@@ -207,7 +207,8 @@ func (g graph) apply(r rule, path string) []string {
 			if matchAny(r.Not, to) {
 				found = append(found, fmt.Sprintf("%s must not know %s, which %s imports: %s", path, to, from, r.Why))
 			}
-			// A library may use another that logs; what it itself names is Direct.
+			// A library may use another one that logs. Direct is about what it imports
+			// itself.
 			if inside(imp) && !r.Direct {
 				walk(to, g[to].imports)
 			}
@@ -232,8 +233,8 @@ func relative(imp string) string {
 	return imp
 }
 
-// std tells the standard library by the first element's lack of a dot, as the go
-// command does.
+// std recognises the standard library as the go command does: the first element of the path
+// has no dot.
 func std(imp string) bool {
 	first, _, _ := strings.Cut(imp, "/")
 	return !strings.Contains(first, ".")

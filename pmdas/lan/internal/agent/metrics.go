@@ -117,8 +117,8 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 		Help: "1 if the latest request that is settled was answered in time, 0 if it timed\n" +
 			"out, was refused by an ICMP error or could not be sent because there was no\n" +
 			"route or no address of our own. A request in flight is not settled. There is no\n" +
-			"value before the first request is settled, after the host's address changed, after probing\n" +
-			"paused and when a request cannot be sent for another reason.",
+			"value before the first request is settled, after the host's address has changed,\n" +
+			"after probing paused, and when a request cannot be sent for another reason.",
 	}, {
 		Name: "rtime.lan.age", Cluster: clusterHost, Item: 10, Sem: pcp.SemInstant, Units: pcp.Seconds,
 		Get: pmda.Per(a.hosts, func(h *host) (float64, bool) {
@@ -166,7 +166,7 @@ func (a *Agent) hostMetrics() []pmda.Metric {
 			Name: "rtime.lan.in_flight", Cluster: clusterHost, Item: 18, Sem: pcp.SemInstant, Units: pcp.Count,
 			Get:     pmda.Per(a.hosts, func(h *host) (uint32, bool) { return uint32(h.now().InFlight), true }),
 			OneLine: "requests neither answered nor lost yet",
-			Help:    "They are in requests, and neither in responses nor in timeouts.",
+			Help:    "They are in requests, and not yet in responses, timeouts or failed.",
 		}, {
 			Name: "rtime.lan.stamps", Cluster: clusterHost, Item: 19, Sem: pcp.SemDiscrete,
 			Get: pmda.Per(a.hosts, func(h *host) (string, bool) {

@@ -23,7 +23,7 @@ func (a *Agent) numbers() []kit.Number {
 			"A cycle that a pause cuts short does not count.",
 			func() uint64 { return a.prober.Stats().Cycles }),
 		kit.Counter(6, "overruns", "cycles that took longer than the interval",
-			"By more than 5 percent. Either there are more hosts than maxrate lets through in\n"+
+			"By more than 5 percent: either there are more hosts than maxrate lets through in\n"+
 				"an interval, or the machine is too busy.", func() uint64 { return a.prober.Stats().Overruns }),
 		kit.Counter(7, "drops", "messages lost because the sockets' buffers were full",
 			"A reply that was lost this way counts as a timeout of its host.",
@@ -40,7 +40,7 @@ func (a *Agent) numbers() []kit.Number {
 			"A host whose name cannot be resolved any more keeps the address it had.",
 			func() uint64 { return a.registry.Stats().Failures }),
 		kit.Gauge(12, "without_address", "hosts that have no address",
-			"Their names do not resolve, or only to addresses that may not be probed.",
+			"Their names do not resolve, or resolve only to addresses that may not be probed.",
 			func() uint64 { return uint64(a.registry.Stats().Without) }),
 		kit.Gauge(13, "paused", "whether probing paused because nobody asked: 1 or 0",
 			"Probing pauses when no value has been asked for during the time that the\n"+
@@ -71,7 +71,7 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 		}),
 		OneLine: "length of the last completed cycle",
 		Help: "In a cycle each host is asked once. It takes as long as the interval, or longer if\n" +
-			"there are more hosts than maxrate lets through. No value before the first one.",
+			"there are more hosts than maxrate lets through. There is no value before the first\ncycle has ended.",
 	}, pmda.Metric{
 		Name: "rtime.lan.agent.engine", Cluster: clusterAgent, Item: 21, Sem: pcp.SemDiscrete,
 		Get:     pmda.Value(func() (string, error) { return a.engineName, nil }),
