@@ -172,6 +172,32 @@ func TestNobodyWaitsForFsync(t *testing.T) {
 	disk.letGo()
 }
 
+// TestStartWithoutDisk: an agent that starts on its file of numbers while an fsync does not
+// return greets, and answers with what is known from before.
+func TestStartWithoutDisk(t *testing.T) {
+	dir := t.TempDir()
+	var inst int32
+	t.Run("before", func(t *testing.T) {
+		c := pmdatest.StartOptions(t, keepingZoo(t).agent, pmda.Options{StateDir: dir})
+		var err error
+		if inst, err = c.Lookup(beastDom, "new000"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var disk hanging
+	disk.from("fsync")
+	t.Cleanup(disk.letGo)
+	c := pmdatest.StartOptions(t, keepingZoo(t).agent, pmda.Stepping(pmda.Options{StateDir: dir}, disk.step))
+	t.Cleanup(disk.letGo) // before the agent is ended
+	if set := c.Fetch(zooID(itemWeight))[0]; len(set.Values) != 2 {
+		t.Errorf("%d values", len(set.Values))
+	}
+	if got, err := c.Lookup(beastDom, "new000"); err != nil || got != inst {
+		t.Errorf("new000 is %d, %v; it was %d", got, err, inst)
+	}
+	<-disk.reached
+}
+
 // TestWriteHangs: while a write does not return, clients are told to try again, because
 // what an answer would tell is not in the file. They get the answer afterwards. If the
 // write takes too long, it counts as failed.

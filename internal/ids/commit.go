@@ -10,7 +10,7 @@ import (
 
 // How long ID and Commit, which must not wait, wait for the disk at most.
 const (
-	startPatience = 5 * time.Second // before the first Commit
+	startPatience = 3 * time.Second // before the first Commit
 	patience      = 100 * time.Millisecond
 	givenUp       = 5 * time.Second // after which a write that has not returned counts as failed
 )

@@ -45,7 +45,8 @@ type File struct {
 	wake, urgent, stop, done chan struct{}
 }
 
-// Open returns the File at path and makes the file if it is not there. It waits for the disk.
+// Open returns the File at path and makes the file if it is not there. It waits for the disk if
+// there is no file, or one that has to be mended. For new numbers ID waits at first, see Map.ID.
 // Open returns no error for a file that is damaged or locked, or that cannot be read or
 // written: see Damage and Err.
 //
@@ -60,10 +61,14 @@ func OpenWith(path string, o journal.Options) (*File, error) {
 	}
 	f := newFile()
 	f.path, f.opts = path, o
-	err := f.save(false)
+	f.disk.Lock()
+	err := f.acquire()
+	f.disk.Unlock()
+	f.err = err
 	if err != nil {
 		f.peek()
 	}
+	poke(f.urgent)
 	go f.run(err)
 	return f, nil
 }

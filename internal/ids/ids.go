@@ -91,7 +91,7 @@ func (m *Map) declare(last int32) {
 //
 // ID does not wait for the disk, unless new names come so fast that the reserve is used up
 // before it could be extended. Then it waits a tenth of a second at most between two calls of
-// Commit, or five seconds before the first one. If the reserve is used up and cannot be
+// Commit, or three seconds before the first one. If the reserve is used up and cannot be
 // extended, a new name gets a volatile number, FirstVolatile or above, provided that the space
 // has all numbers. Volatile numbers begin at a random place at each Open, so that names of two
 // runs have the same one only by an unlikely accident. They become permanent once the file can
