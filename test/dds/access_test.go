@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// hangUp has the agent read its configuration and look at all files again.
+// hangUp makes the agent read its configuration and look at all files again.
 func hangUp(t *testing.T, p *pcptest.PCP) {
 	t.Helper()
 	signalAgent(t, p, syscall.SIGHUP)

@@ -111,8 +111,8 @@ func TestAdmitPending(t *testing.T) {
 	})
 }
 
-// pmcd waits with whoever looks a name up: two seconds at a stretch, and a tenth of
-// the time after that.
+// pmcd waits while a client looks a name up: two seconds at a stretch, and a tenth of the
+// time after that.
 func TestAdmitPatience(t *testing.T) {
 	bubble(t, defaults(), func(t *testing.T, r rig) {
 		r.names.slow(time.Hour)

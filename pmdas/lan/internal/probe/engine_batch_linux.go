@@ -89,8 +89,8 @@ func (c *controls) next() (level, typ int32, data []byte, ok bool) {
 	return level, typ, data, true
 }
 
-// read returns the software time stamp, nanoseconds on the wall clock, and the
-// hop limit of an IPv6 packet; 0 is none.
+// read returns the software time stamp, nanoseconds on the wall clock, and the hop limit of
+// an IPv6 packet. 0 stands for no stamp or no limit.
 func (c controls) read() (stamp int64, hops int) {
 	for {
 		level, typ, data, ok := c.next()

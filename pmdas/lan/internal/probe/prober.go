@@ -225,7 +225,7 @@ func (p *Prober) resume() {
 	p.signal()
 }
 
-// Run probes until ctx ends. It is to be called once; it alone uses the engine.
+// Run probes until ctx ends. Call it once. It alone uses the engine.
 func (p *Prober) Run(ctx context.Context) {
 	defer p.alarm.Close()
 	defer context.AfterFunc(ctx, p.alarm.Wake)()

@@ -70,8 +70,8 @@ func printError(state, name string, d []time.Duration, n int) {
 		us(d[len(d)/2]), us(d[len(d)*99/100]), us(d[len(d)-1]), 100*float64(len(d))/float64(n))
 }
 
-// errorCell lets a contender send n requests and returns the times it shows, per
-// host in the order of the requests; 0 is none.
+// errorCell lets a contender send n requests and returns the times it shows, per host in
+// the order of the requests; 0 stands for a missing time.
 func (s *settings) errorCell(name string, hosts []netip.Addr, n int, busy bool) (map[netip.Addr][]time.Duration, error) {
 	if busy {
 		stop, err := s.spin()

@@ -33,7 +33,7 @@ type child struct {
 	polled time.Time
 	sent   int
 	got    int
-	times  []time.Duration // by request, if there is a count; 0 none
+	times  []time.Duration // by request, if there is a count; 0 stands for a missing time
 	events []probe.Event
 }
 
