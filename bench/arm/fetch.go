@@ -57,7 +57,7 @@ func (b *bench) agent() error {
 		n      int
 		reach  float64 // as a share of the agent in C
 		traced bool    // pmdatrace searches its tags one after the other
-	}{{10, 0.7, true}, {1000, 0.25, true}, {10000, 0.25, false}} {
+	}{{10, 0.7, true}, {1000, 0.15, true}, {10000, 0.15, false}} {
 		if err := b.fetches(i+1, c.n, c.reach, c.traced); err != nil {
 			return err
 		}

@@ -45,12 +45,12 @@ type Agent struct {
 	snap      *collect.Snapshot // the latest when the present request came
 	rows      uint64            // of the snapshot whose rows became instances last
 	taken     taken
-	trans     *pmda.InDom[int] // an instance is a place in snap.Trans; below, in the other lists
-	apps      *pmda.InDom[int]
-	metrics   *pmda.InDom[int]
-	pairs     *pmda.InDom[int]
+	trans     *pmda.InDom[uint32] // an instance is a place in snap.Trans; below, in the other lists
+	apps      *pmda.InDom[uint32]
+	metrics   *pmda.InDom[uint32]
+	pairs     *pmda.InDom[uint32]
 	unnamed   int // rows that could not become instances
-	traced    map[int]bool
+	traced    map[uint32]bool
 	events    events
 }
 
@@ -58,7 +58,7 @@ type Agent struct {
 func New() *pmda.Agent { return newAgent().declare() }
 
 func newAgent() *Agent {
-	a := &Agent{conf: collect.DefaultConfig(), snap: new(collect.Snapshot), traced: make(map[int]bool)}
+	a := &Agent{conf: collect.DefaultConfig(), snap: new(collect.Snapshot), traced: make(map[uint32]bool)}
 	a.Base = kit.Base{Name: Name, Load: a.load, Second: func() { a.refresh(nil) },
 		Dir: segdir.Dir{Path: os.Getenv(layout.DirEnv), Mode: layout.DirMode}, DirUse: "the programs' segments"}
 	if a.Dir.Path == "" {

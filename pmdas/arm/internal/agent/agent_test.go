@@ -186,10 +186,10 @@ func TestLabels(t *testing.T) {
 	r.fake.find(bank)
 	r.fake.find(func(s *collect.Snapshot) {
 		s.Apps = append(s.Apps, &collect.App{Name: "carol:shop", User: "carol"})
-		s.Trans = append(s.Trans, &collect.Tran{Name: "carol:shop/buy", App: 1, Key: "buy", Descr: "bu\xffy\n", User: "carol"})
+		put(s, 2, collect.Row{Tran: collect.Tran{Name: "carol:shop/buy", App: 1, Key: "buy", Descr: "bu\xffy\n", User: "carol"}})
 	})
 	for _, c := range []struct {
-		indom      *pmda.InDom[int]
+		indom      *pmda.InDom[uint32]
 		inst, want string
 	}{
 		{r.agent.trans, lastCheck, "application=CheckingAccountQuery transaction=LastCheckQuery description=Last Check Query"},

@@ -53,7 +53,7 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 		Logf: func(format string, args ...any) { a.Log.Printf(format, args...) },
 	}.Metrics(settings()...)
 	return append(rows, pmda.Metric{Name: "rtime.arm.control.trace", Cluster: clusterControl, Item: 4, Sem: pcp.SemDiscrete,
-		Get: pmda.Per(a.trans, func(i int) (uint32, bool) {
+		Get: pmda.Per(a.trans, func(i uint32) (uint32, bool) {
 			if a.traced[i] {
 				return 1, true
 			}

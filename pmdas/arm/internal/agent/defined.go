@@ -27,7 +27,7 @@ func typeName(n uint32) string {
 
 // perMetric gets a value of each application-defined metric of a kind; 0 stands for all kinds.
 func perMetric[V pcp.Scalar](a *Agent, kind reader.Kind, get func(*collect.Metric) V) pmda.Getter {
-	return pmda.Per(a.metrics, func(i int) (V, bool) {
+	return pmda.Per(a.metrics, func(i uint32) (V, bool) {
 		m := a.snap.Metrics[i]
 		if kind == 0 || kind == m.Kind && m.Count > 0 {
 			return get(m), true
@@ -79,7 +79,7 @@ func (a *Agent) parentMetrics() []pmda.Metric {
 	counter := func(item int, name string, get func(*collect.Pair) uint64, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.arm.parent." + name, Cluster: clusterParent, Item: item, Sem: pcp.SemCounter,
 			Units: pcp.Count, OneLine: oneline, Help: help,
-			Get: pmda.Per(a.pairs, func(i int) (uint64, bool) { return get(a.snap.Pairs[i]), true })}
+			Get: pmda.Per(a.pairs, func(i uint32) (uint64, bool) { return get(a.snap.Pairs[i]), true })}
 	}
 	return []pmda.Metric{
 		counter(0, "count", func(p *collect.Pair) uint64 { return p.Count },
@@ -91,7 +91,7 @@ func (a *Agent) parentMetrics() []pmda.Metric {
 			"transactions that ran as part of a parent and ended with status failed", ""),
 		{
 			Name: "rtime.arm.parent.total", Cluster: clusterParent, Item: 3, Sem: pcp.SemCounter, Units: pcp.Microseconds,
-			Get:     pmda.Per(a.pairs, func(i int) (float64, bool) { return micros(a.snap.Pairs[i].GoodNS), true }),
+			Get:     pmda.Per(a.pairs, func(i uint32) (float64, bool) { return micros(a.snap.Pairs[i].GoodNS), true }),
 			OneLine: "time that transactions took which ran as part of a parent",
 			Help:    "Only transactions that ended with status good count. See rtime.arm.time.total.",
 		},
@@ -103,7 +103,7 @@ func (a *Agent) appMetrics() []pmda.Metric {
 	row := func(item int, name string, units pcp.Units, get func(*collect.App) int, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.arm.app." + name, Cluster: clusterApp, Item: item, Sem: pcp.SemInstant,
 			Units: units, OneLine: oneline, Help: help,
-			Get: pmda.Per(a.apps, func(i int) (uint32, bool) { return uint32(get(a.snap.Apps[i])), true })}
+			Get: pmda.Per(a.apps, func(i uint32) (uint32, bool) { return uint32(get(a.snap.Apps[i])), true })}
 	}
 	return []pmda.Metric{
 		row(0, "users", pcp.Count, func(p *collect.App) int { return p.Users }, "users with a process that uses the application", ""),

@@ -71,6 +71,24 @@ func (f *fake) find(change func(*collect.Snapshot)) {
 	f.snap, f.latest = s, &s
 }
 
+// put sets the next transaction, or one that is there.
+func put(s *collect.Snapshot, place int, r collect.Row) {
+	if place == len(s.Trans) {
+		s.Trans = append(s.Trans, nil)
+	}
+	s.Trans[place] = &r.Tran
+	s.Blocks = slices.Clone(s.Blocks)
+	k, b := place/collect.BlockLen, collect.Block{}
+	if k == len(s.Blocks) {
+		s.Blocks = append(s.Blocks, nil)
+	} else {
+		b = *s.Blocks[k]
+	}
+	b.Set(place%collect.BlockLen, &r.Numbers)
+	b.Seq = s.Seq + 1 // that of the snapshot which is being made
+	s.Blocks[k] = &b
+}
+
 // journal is a log that a test can read.
 type journal struct {
 	mu sync.Mutex

@@ -17,9 +17,9 @@ import (
 func many(s *collect.Snapshot) {
 	bank(s)
 	for i := range 1000 {
-		t := *s.Trans[0]
+		t := s.Row(0)
 		t.Name, t.Seen, t.Active = fmt.Sprintf("many/t%d", i), i%3 > 0, i%2
-		s.Trans = append(s.Trans, &t)
+		put(s, len(s.Trans), t)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *Agent) declareInDoms() {
-	a.trans = &pmda.InDom[int]{
+	a.trans = &pmda.InDom[uint32]{
 		Serial: 0, Name: "transactions", Keep: true,
 		OneLine: "transactions",
 		Help: "Each transaction has an instance APPLICATION/TRANSACTION. The names are those that\n" +
@@ -19,16 +19,16 @@ func (a *Agent) declareInDoms() {
 			"then names begin with the user's name and a colon. APPLICATION/other counts the\n" +
 			"transactions of an application that are over a limit. An instance stays until the\n" +
 			"machine is started again.",
-		InstanceLabels: func(i int) pcp.Labels { return a.tranLabels(a.snap.Trans[i]) },
+		InstanceLabels: func(i uint32) pcp.Labels { return a.tranLabels(a.snap.Trans[i]) },
 	}
-	a.apps = &pmda.InDom[int]{
+	a.apps = &pmda.InDom[uint32]{
 		Serial: 1, Name: "applications", Keep: true,
 		OneLine: "applications",
 		Help: "Each application that a program has named has an instance. The name is without blanks\n" +
 			"and cut to 31 bytes.",
-		InstanceLabels: func(i int) pcp.Labels { return appLabels(a.snap.Apps[i]) },
+		InstanceLabels: func(i uint32) pcp.Labels { return appLabels(a.snap.Apps[i]) },
 	}
-	a.metrics = &pmda.InDom[int]{
+	a.metrics = &pmda.InDom[uint32]{
 		Serial: 2, Name: "application metrics", Keep: true,
 		OneLine: "metrics that applications define for their transactions",
 		Help: "Each metric of each transaction has an instance APPLICATION/TRANSACTION/METRIC.\n" +
@@ -36,7 +36,7 @@ func (a *Agent) declareInDoms() {
 			"give the values at its start, updates and stop (ARM 2.0, data buffers).",
 		InstanceLabels: a.metricLabels,
 	}
-	a.pairs = &pmda.InDom[int]{
+	a.pairs = &pmda.InDom[uint32]{
 		Serial: 3, Name: "parents", Keep: true,
 		OneLine: "transactions, each with the transaction that it is part of",
 		Help: "Two transactions have an instance if the second was started with a correlator of the\n" +
@@ -47,7 +47,7 @@ func (a *Agent) declareInDoms() {
 }
 
 // taken is how many rows of each of the snapshot's lists have become instances.
-type taken struct{ trans, apps, metrics, pairs int }
+type taken struct{ trans, apps, metrics, pairs uint32 }
 
 // grow makes instances of the rows that are new in the snapshot.
 func (a *Agent) grow() {
@@ -63,8 +63,8 @@ func (a *Agent) grow() {
 
 // grow adds instances for the rows from *done on. It leaves out a row that cannot become an
 // instance, because all numbers of its file are used up or another row has its name.
-func grow[T any](a *Agent, d *pmda.InDom[int], done *int, rows []T, name func(T) string) {
-	for ; *done < len(rows); *done++ {
+func grow[T any](a *Agent, d *pmda.InDom[uint32], done *uint32, rows []T, name func(T) string) {
+	for ; int(*done) < len(rows); *done++ {
 		if _, err := d.Add(name(rows[*done]), *done); err != nil {
 			if a.unnamed++; a.unnamed <= maxUnnamed {
 				a.Log.Printf("not exported: %v", err)
@@ -88,14 +88,14 @@ func appLabels(p *collect.App) pcp.Labels {
 	return appendNotes(pcp.Labels{{Name: "application", Value: plainName(p)}}, p.Descr, p.User)
 }
 
-func (a *Agent) metricLabels(i int) pcp.Labels {
+func (a *Agent) metricLabels(i uint32) pcp.Labels {
 	m := a.snap.Metrics[i]
 	return append(a.tranLabels(a.snap.Trans[m.Tran]), pcp.Label{Name: "metric", Value: printable(m.Label)})
 }
 
 // pairLabels are the labels of the child, and the name of the parent. The pair that counts
 // everything over the limit has no labels.
-func (a *Agent) pairLabels(i int) pcp.Labels {
+func (a *Agent) pairLabels(i uint32) pcp.Labels {
 	p := a.snap.Pairs[i]
 	if p.Child < 0 {
 		return nil

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s has units %v", m.Name, m.Units)
 		}
 	}
-	for _, d := range []*pmda.InDom[int]{a.trans, a.apps, a.metrics, a.pairs} {
+	for _, d := range []*pmda.InDom[uint32]{a.trans, a.apps, a.metrics, a.pairs} {
 		if d.Help == "" || d.OneLine == "" || !d.Keep || d.Name == "" {
 			t.Errorf("instance domain %d: %+v", d.Serial, d)
 		}

@@ -15,12 +15,13 @@ func bank(s *collect.Snapshot) {
 	s.Mono = 10_000_000_000
 	s.Apps = append(s.Apps, &collect.App{Name: "CheckingAccountQuery", Descr: "Checking Account Query", Active: true,
 		Users: 2, Processes: 3, Trans: 2})
-	s.Trans = append(s.Trans, &collect.Tran{Name: "CheckingAccountQuery/LastCheckQuery", App: 0, Key: "LastCheckQuery",
-		Descr: "Last Check Query", Count: 1234, Aborted: 2, Failed: 3, Abandoned: 4, Updates: 5, BadData: 6,
-		GoodNS: 5_000_001_500, AbortedNS: 2_500, FailedNS: 3_500, Seen: true, Last: 12_999_999, Min: 999_999,
-		Max: 4_000_000_123_456, AvgNS: 13_500_000.5, Active: 1, Oldest: 7_500_000_000,
-		Window: collect.Window{Count: 100, Rate: 1.5, Mean: 1000.5, Min: 500, Max: 9000, Median: 1100, P80: 2200, P95: 3300, P99: 4400}})
-	s.Trans = append(s.Trans, &collect.Tran{Name: "CheckingAccountQuery/new", App: 0, Key: "new", Active: 0})
+	put(s, 0, collect.Row{
+		Tran: collect.Tran{Name: "CheckingAccountQuery/LastCheckQuery", App: 0, Key: "LastCheckQuery", Descr: "Last Check Query"},
+		Numbers: collect.Numbers{Count: 1234, Aborted: 2, Failed: 3, Abandoned: 4, Updates: 5, BadData: 6,
+			GoodNS: 5_000_001_500, AbortedNS: 2_500, FailedNS: 3_500, Seen: true, Last: 12_999_999, Min: 999_999,
+			Max: 4_000_000_123_456, AvgNS: 13_500_000.5, Active: 1, Oldest: 7_500_000_000,
+			Window: collect.Window{Count: 100, Rate: 1.5, Mean: 1000.5, Min: 500, Max: 9000, Median: 1100, P80: 2200, P95: 3300, P99: 4400}}})
+	put(s, 1, collect.Row{Tran: collect.Tran{Name: "CheckingAccountQuery/new", App: 0, Key: "new"}})
 	for i, m := range []collect.Metric{
 		{Label: "bytes", Type: 2, Kind: reader.KindCounter, Count: 7, Sum: 1 << 40},
 		{Label: "queue", Type: 6, Kind: reader.KindGauge, Count: 8, Last: -2.5, Mean: 0.5, Min: -3, Max: 4},
@@ -207,10 +208,10 @@ func TestSnapshotsMoveOn(t *testing.T) {
 	r.is("count", "CheckingAccountQuery/new", "0")
 	before := r.instances(r.agent.trans.ID())
 	r.fake.find(func(s *collect.Snapshot) {
-		next := *s.Trans[1]
+		next := s.Row(1)
 		next.Count, next.Seen, next.Last = 1, true, 2_000_000
-		s.Trans[1] = &next
-		s.Trans = append(s.Trans, &collect.Tran{Name: "CheckingAccountQuery/other", Key: "other"})
+		put(s, 1, next)
+		put(s, 2, collect.Row{Tran: collect.Tran{Name: "CheckingAccountQuery/other", Key: "other"}})
 	})
 	r.is("count", "CheckingAccountQuery/new", "1")
 	r.is("resptime", "CheckingAccountQuery/new", "2")
@@ -232,7 +233,8 @@ func TestUnnamed(t *testing.T) {
 	r := newRig(t, "")
 	r.fake.find(bank)
 	r.fake.find(func(s *collect.Snapshot) {
-		s.Trans = append(s.Trans, &collect.Tran{Name: "bad\nname"}, &collect.Tran{Name: "a/b", Count: 42})
+		put(s, 2, collect.Row{Tran: collect.Tran{Name: "bad\nname"}})
+		put(s, 3, collect.Row{Tran: collect.Tran{Name: "a/b"}, Numbers: collect.Numbers{Count: 42}})
 	})
 	r.is("count", "a/b", "42")
 	r.is("agent.unnamed", "", "1")

@@ -19,9 +19,9 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 			Units: units, Get: get, OneLine: oneline, Help: strings.TrimSpace(over + "\n" + help)}
 	}
 	const empty = "There is no value while the window is empty."
-	of := func(item int, name string, get func(*collect.Window) float64, oneline, help string) pmda.Metric {
-		return row(item, name, pcp.Microseconds, perTran(a, func(t *collect.Tran) (float64, bool) {
-			return get(&t.Window) / 1e3, t.Window.Count > 0
+	of := func(item int, name string, get func(*collect.WindowBlock) *words, oneline, help string) pmda.Metric {
+		return row(item, name, pcp.Microseconds, perTran(a, func(b *collect.Block, i int) (float64, bool) {
+			return micros(get(&b.Window)[i]), b.Window.Count[i] > 0
 		}), oneline, strings.TrimSpace(help+"\n"+empty))
 	}
 	const rank = "It comes from a histogram: it is within 1/16 of the true value from 512 nanoseconds\n" +
@@ -29,17 +29,19 @@ func (a *Agent) windowMetrics() []pmda.Metric {
 	const extreme = "It is exact while no thread ends the transaction more than 16 times between two\n" +
 		"looks. Otherwise it comes from a histogram: it is within 1/16 of the true value."
 	return []pmda.Metric{
-		row(0, "rate", pcp.PerSecond, perTran(a, func(t *collect.Tran) (float64, bool) { return t.Window.Rate, true }),
+		row(0, "rate", pcp.PerSecond, perTran(a, func(b *collect.Block, i int) (float64, bool) { return b.Window.Rate[i], true }),
 			"transactions per second in the window", ""),
-		row(1, "count", pcp.Count, perTran(a, func(t *collect.Tran) (uint64, bool) { return t.Window.Count, true }),
+		row(1, "count", pcp.Count, a.tranCount(func(b *collect.Block) *words { return &b.Window.Count }),
 			"transactions in the window", ""),
-		of(2, "mean", func(w *collect.Window) float64 { return w.Mean }, "mean response time in the window", ""),
-		of(3, "min", func(w *collect.Window) float64 { return float64(w.Min) }, "shortest response time in the window", extreme),
-		of(4, "max", func(w *collect.Window) float64 { return float64(w.Max) }, "longest response time in the window", extreme),
-		of(5, "median", func(w *collect.Window) float64 { return float64(w.Median) }, "median response time in the window", rank),
-		of(6, "p80", func(w *collect.Window) float64 { return float64(w.P80) }, "80th percentile of the response time in the window", rank),
-		of(7, "p95", func(w *collect.Window) float64 { return float64(w.P95) }, "95th percentile of the response time in the window", rank),
-		of(8, "p99", func(w *collect.Window) float64 { return float64(w.P99) }, "99th percentile of the response time in the window", rank),
+		row(2, "mean", pcp.Microseconds, perTran(a, func(b *collect.Block, i int) (float64, bool) {
+			return b.Window.Mean[i] / 1e3, b.Window.Count[i] > 0
+		}), "mean response time in the window", empty),
+		of(3, "min", func(w *collect.WindowBlock) *words { return &w.Min }, "shortest response time in the window", extreme),
+		of(4, "max", func(w *collect.WindowBlock) *words { return &w.Max }, "longest response time in the window", extreme),
+		of(5, "median", func(w *collect.WindowBlock) *words { return &w.Median }, "median response time in the window", rank),
+		of(6, "p80", func(w *collect.WindowBlock) *words { return &w.P80 }, "80th percentile of the response time in the window", rank),
+		of(7, "p95", func(w *collect.WindowBlock) *words { return &w.P95 }, "95th percentile of the response time in the window", rank),
+		of(8, "p99", func(w *collect.WindowBlock) *words { return &w.P99 }, "99th percentile of the response time in the window", rank),
 		{
 			Name: "rtime.arm.window.length", Cluster: clusterWindow, Item: 9, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
 			Get:     pmda.Value(func() (float64, error) { return max(a.conf.Window, a.conf.Interval).Seconds(), nil }),

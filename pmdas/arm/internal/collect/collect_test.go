@@ -2,6 +2,8 @@ package collect
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,14 +39,14 @@ func TestCounts(t *testing.T) {
 		w.look()
 	}
 	d := w.tran("Bank/Deposit")
-	want := Tran{Name: "Bank/Deposit", Key: "Deposit", Descr: "the transaction Deposit", Count: 101, Aborted: 1, Failed: 1,
-		GoodNS: 5050*1000 + 5, AbortedNS: 70, FailedNS: 80, Seen: true, Last: 100000, Min: 5, Max: 100000,
-		AvgNS: d.AvgNS, Active: 2, Oldest: w.mono - 12*sec}
+	want := Row{Tran{Name: "Bank/Deposit", Key: "Deposit", Descr: "the transaction Deposit"},
+		Numbers{Count: 101, Aborted: 1, Failed: 1, GoodNS: 5050*1000 + 5, AbortedNS: 70, FailedNS: 80,
+			Seen: true, Last: 100000, Min: 5, Max: 100000, AvgNS: d.AvgNS, Active: 2, Oldest: w.mono - 12*sec}}
 	if *d != want {
 		t.Errorf("%+v\nwant %+v", *d, want)
 	}
-	if age := w.c.Snapshot().Age(d); age != 12*sec {
-		t.Errorf("age %d", age)
+	if age, ok := w.c.Snapshot().Age(0); age != 12*sec || !ok {
+		t.Errorf("age %d, %v", age, ok)
 	}
 	if wd := w.tran("Bank/Withdraw"); wd.Failed != 1 || wd.Active != 1 || wd.Count != 0 || wd.Seen {
 		t.Errorf("%+v", wd)
@@ -57,10 +59,14 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestUnchangedRows: a row that does not change is the same, and keeps its place.
+// TestUnchangedRows: a row keeps its place, and what does not change is the same: the row, if
+// only its numbers change, and the numbers of other blocks.
 func TestUnchangedRows(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
+	for i := range BlockLen {
+		n.Tran(1, fmt.Sprint("T", i))
+	}
 	p := readertest.NewProc(t, w.dir, n, 100)
 	w.start()
 	w.look()
@@ -69,16 +75,23 @@ func TestUnchangedRows(t *testing.T) {
 	n.Tran(1, "Third")
 	w.look()
 	two := w.c.Snapshot()
-	if two.Trans[0] != one.Trans[0] || two.Trans[1] == one.Trans[1] || two.Trans[2].Name != "Bank/Third" ||
-		two.Seq != one.Seq+1 || two.Rows != one.Rows+1 {
+	if !slices.Equal(two.Trans[:BlockLen+2], one.Trans) || two.Trans[BlockLen+2].Name != "Bank/Third" || two.Row(1).Count != 1 ||
+		two.Blocks[0].Seq != two.Seq || two.Seq != one.Seq+1 || two.Rows != one.Rows+1 {
 		t.Errorf("%+v\n%+v", one, two)
 	}
-	if one.Trans[1].Count != 0 || len(one.Trans) != 2 {
+	if one.Row(1).Count != 0 || len(one.Trans) != BlockLen+2 {
 		t.Error("a snapshot has changed")
 	}
 	w.look()
-	if three := w.c.Snapshot(); three.Seq != two.Seq || three.Rows != two.Rows || &three.Trans[0] != &two.Trans[0] {
+	three := w.c.Snapshot()
+	if three.Seq != two.Seq || three.Rows != two.Rows || &three.Trans[0] != &two.Trans[0] || &three.Blocks[0] != &two.Blocks[0] {
 		t.Errorf("%+v\n%+v", two, three)
+	}
+	p.Good(0, BlockLen+3, 10, w.mono)
+	w.look()
+	if four := w.c.Snapshot(); four.Blocks[0] != three.Blocks[0] || four.Blocks[1] == three.Blocks[1] ||
+		four.Blocks[1].Seq != four.Seq || four.Row(BlockLen+2).Count != 1 {
+		t.Errorf("%+v\n%+v", three, four)
 	}
 }
 
@@ -181,7 +194,7 @@ func TestRun(t *testing.T) {
 	waitFor(t, func() bool { return len(c.Snapshot().Trans) == 2 })
 	p := readertest.NewProc(t, w.dir, n, 1)
 	p.Good(0, 1, 5, 1)
-	waitFor(t, func() bool { return c.Snapshot().Trans[0].Count == 1 })
+	waitFor(t, func() bool { return c.Snapshot().Row(0).Count == 1 })
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestTwoCollectors(t *testing.T) {
 	waitFor(t, func() bool { return second.Snapshot().Health.Cycles > 0 })
 	count(1<<30+1, 7)
 	waitFor(t, func() bool { return second.Snapshot().Health.Folds == 1 })
-	if n := second.Snapshot().Trans[0].Count; n != 12 {
+	if n := second.Snapshot().Row(0).Count; n != 12 {
 		t.Errorf("%d are counted, 12 were done", n)
 	}
 	endSecond()

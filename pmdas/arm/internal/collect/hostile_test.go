@@ -243,7 +243,7 @@ func TestHostileTimes(t *testing.T) {
 	}
 	w.look()
 	d := w.tran("Bank/Deposit")
-	if age := w.c.Snapshot().Age(d); d.Active != 4 || age < 0 || age > sec {
+	if age, _ := w.c.Snapshot().Age(0); d.Active != 4 || age < 0 || age > sec {
 		t.Errorf("%+v, age %d", d, age)
 	}
 	for _, e := range w.events {

@@ -96,7 +96,7 @@ func (k *killing) drain() {
 	if s.Health.Processes != 1 || s.Health.Errors != 0 || s.Health.RefusedEver != 0 || s.Health.Damaged != 0 {
 		k.t.Fatalf("%+v", s.Health)
 	}
-	for _, t := range s.Trans {
+	for _, t := range allRows(s) {
 		if t.Name != armkill.Name(armkill.Batch) && t.Active != 0 {
 			k.t.Fatalf("%s: %d active", t.Name, t.Active)
 		}

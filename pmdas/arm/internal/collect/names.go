@@ -177,7 +177,7 @@ func (c *Collector) followWishes() {
 	}
 	for _, t := range c.rows.trans {
 		if t.Traced != wished[t.Name] {
-			t.Traced, t.dirty = !t.Traced, true
+			t.Traced, t.renamed = !t.Traced, true
 		}
 	}
 	for _, u := range c.order {

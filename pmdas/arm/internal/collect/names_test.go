@@ -40,7 +40,7 @@ func TestNamedMeanwhile(t *testing.T) {
 	if s := c.Snapshot(); len(s.Trans) != 7 {
 		t.Fatalf("%d rows, want 7", len(s.Trans))
 	}
-	for _, row := range c.Snapshot().Trans[2:] {
+	for _, row := range allRows(c.Snapshot())[2:] {
 		if row.Count != 1 {
 			t.Errorf("%s: count %d, want 1", row.Name, row.Count)
 		}

@@ -4,8 +4,8 @@ import "time"
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
-// publish leaves a snapshot. Rows are copied when they have changed; the lists, when a
-// row has.
+// publish leaves a snapshot. It copies rows that have changed, blocks of numbers in which one
+// has changed, and lists in which anything has changed.
 func (c *Collector) publish() {
 	old := c.snap.Load()
 	if old == nil {
@@ -13,11 +13,13 @@ func (c *Collector) publish() {
 	}
 	s := &Snapshot{Time: c.wall, Mono: c.mono, Health: c.summary()}
 	var a, b, m, p bool
-	s.Trans, a = republish(old.Trans, c.rows.trans, func(r *tranRow) (*bool, *Tran) { return &r.dirty, &r.Tran })
+	var n bool
+	s.Trans, a = republish(old.Trans, c.rows.trans, func(r *tranRow) (*bool, *Tran) { return &r.renamed, &r.Tran })
+	s.Blocks, n = reblock(c.seq+1, old.Blocks, c.rows.trans)
 	s.Apps, b = republish(old.Apps, c.rows.apps, func(r *appRow) (*bool, *App) { return &r.dirty, &r.App })
 	s.Metrics, m = republish(old.Metrics, c.rows.mets, func(r *metricRow) (*bool, *Metric) { return &r.dirty, &r.Metric })
 	s.Pairs, p = republish(old.Pairs, c.rows.pairs, func(r *pairRow) (*bool, *Pair) { return &r.dirty, &r.Pair })
-	if a || b || m || p || c.seq == 0 {
+	if a || n || b || m || p || c.seq == 0 {
 		c.seq++
 	}
 	if c.rows.grown || c.grown == 0 {
@@ -31,7 +33,39 @@ func (c *Collector) publish() {
 	}
 }
 
-// republish returns the list of rows as it is to be seen now.
+// reblock returns the numbers of rows as they are now. seq is this snapshot's.
+func reblock(seq uint64, old []*Block, rows []*tranRow) (list []*Block, changed bool) {
+	list = old
+	for first := 0; first < len(rows); first += BlockLen {
+		var b *Block
+		for i, r := range rows[first:min(first+BlockLen, len(rows))] {
+			if !r.dirty {
+				continue
+			}
+			if b == nil {
+				b = &Block{}
+				if k := first / BlockLen; k < len(old) {
+					*b = *old[k]
+				}
+				b.Seq = seq
+			}
+			b.Set(i, &r.Numbers)
+			r.dirty = false
+		}
+		if b == nil {
+			continue
+		}
+		if !changed {
+			changed = true
+			list = make([]*Block, (len(rows)+BlockLen-1)/BlockLen)
+			copy(list, old)
+		}
+		list[first/BlockLen] = b
+	}
+	return list, changed
+}
+
+// republish returns the list of rows as it is now.
 func republish[R, T any](old []*T, rows []R, get func(R) (dirty *bool, row *T)) (list []*T, changed bool) {
 	list = old
 	for i, r := range rows {

@@ -120,7 +120,7 @@ func TestKilledPrograms(t *testing.T) {
 			waitFor(t, func() bool { return p.done(t) > 1000 })
 		}
 		if round%2 == 1 { // that one sees them alive first, in other rounds at their end
-			waitFor(t, func() bool { return len(c.Snapshot().Trans) > 0 && c.Snapshot().Trans[0].Count > most })
+			waitFor(t, func() bool { return len(c.Snapshot().Trans) > 0 && c.Snapshot().Row(0).Count > most })
 		}
 		for _, p := range programs {
 			if err := p.cmd.Process.Kill(); err != nil {
@@ -134,7 +134,7 @@ func TestKilledPrograms(t *testing.T) {
 			return s.Health.Processes == 0 && s.Health.Folds == uint64(len(programs)) && !s.Apps[0].Active
 		})
 		s := c.Snapshot()
-		if d := s.Trans[0]; d.Count < finished || d.Count+d.Abandoned > most || d.Active != 0 {
+		if d := s.Row(0); d.Count < finished || d.Count+d.Abandoned > most || d.Active != 0 {
 			t.Errorf("%+v, want %d to %d", d, finished, most)
 		}
 		stop()

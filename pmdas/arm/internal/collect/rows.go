@@ -53,9 +53,11 @@ type appRow struct {
 
 type tranRow struct {
 	Tran
-	i     int
-	dirty bool
-	over  bool // takes what others are over
+	Numbers
+	i       int
+	renamed bool // Tran is not yet published as it is
+	dirty   bool // nor are Numbers
+	over    bool // takes what others are over
 
 	average average
 	win     window
@@ -220,7 +222,7 @@ func (r *rows) tranOf(conf *Config, a *appRow, key, descr string) *tranRow {
 		t = r.addTran(a, key)
 	}
 	if t.Descr == "" && descr != "" && !t.over {
-		t.Descr, t.dirty = descr, true
+		t.Descr, t.renamed = descr, true
 	}
 	return t
 }
@@ -237,7 +239,7 @@ func (r *rows) addTran(a *appRow, key string) *tranRow {
 	if t := r.tran[name]; t != nil {
 		return t
 	}
-	t := &tranRow{Tran: Tran{Name: name, App: a.i, Key: key, User: a.User}, i: len(r.trans), dirty: true}
+	t := &tranRow{Tran: Tran{Name: name, App: a.i, Key: key, User: a.User}, i: len(r.trans), renamed: true, dirty: true}
 	r.tran[name] = t
 	r.trans = append(r.trans, t)
 	a.Trans++

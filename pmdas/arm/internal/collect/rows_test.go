@@ -36,7 +36,7 @@ func TestCaps(t *testing.T) {
 		w.look()
 		s := w.c.Snapshot()
 		got := map[string]uint64{}
-		for _, r := range s.Trans {
+		for _, r := range allRows(s) {
 			got[r.Name] = r.GoodNS
 			if s.Apps[r.App].Name+"/"+r.Key != r.Name {
 				t.Errorf("%+v", r)
@@ -213,7 +213,7 @@ func TestTrace(t *testing.T) {
 		if got := w.traced(n); !slices.Equal(got, want) {
 			t.Errorf("traced: %v, want %v", got, want)
 		}
-		for i, row := range w.c.Snapshot().Trans {
+		for i, row := range allRows(w.c.Snapshot()) {
 			if row.Traced != slices.Contains(want, uint32(i+1)) {
 				t.Errorf("transaction %d: not told", i+1)
 			}
@@ -249,14 +249,14 @@ func TestTenThousand(t *testing.T) {
 		n.Tran(app, fmt.Sprint("more", r.Uint64()))
 		w.look()
 		after := w.c.Snapshot()
-		for i, t0 := range before.Trans {
-			if t1 := after.Trans[i]; t0.Name != t1.Name || t1.Count < t0.Count {
+		for i, t0 := range allRows(before) {
+			if t1 := after.Row(i); t0.Name != t1.Name || t1.Count < t0.Count {
 				t.Fatalf("%+v\n%+v", t0, t1)
 			}
 		}
 	}
 	var sum uint64
-	for _, r := range w.c.Snapshot().Trans {
+	for _, r := range allRows(w.c.Snapshot()) {
 		sum += r.Count
 	}
 	if sum != 13000 {

@@ -7,10 +7,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// Snapshot is what one look found. Nothing of it changes any more; any number of
-// goroutines may read it for as long as they like. The four lists only grow from one
-// snapshot to the next, and a row keeps its place; a row that did not change is the
-// same pointer as before.
+// Snapshot is what one look found. It never changes, and any number of goroutines may read
+// it for as long as they like. The lists only grow from one snapshot to the next, and a row
+// keeps its place. What did not change is the same pointer as before.
+//
+// The numbers of transactions, of which there may be very many, stand in columns; those of
+// everything else stand in the rows.
 type Snapshot struct {
 	Seq  uint64    // counts snapshots in which a row changed; 1 is the first
 	Rows uint64    // counts snapshots in which a list grew
@@ -18,23 +20,35 @@ type Snapshot struct {
 	Mono int64     // the same as nanoseconds of CLOCK_MONOTONIC
 
 	Trans   []*Tran
+	Blocks  []*Block // the numbers of Trans, BlockLen rows in each
 	Apps    []*App
 	Metrics []*Metric
 	Pairs   []*Pair
 	Health  Health
 }
 
-// Age returns for how long the oldest running one of a transaction has been running, in
-// nanoseconds at the time of the look; 0 where none is.
-func (s *Snapshot) Age(t *Tran) int64 {
-	if t.Active == 0 || t.Oldest >= s.Mono {
-		return 0
-	}
-	return s.Mono - t.Oldest
+// Row returns all that there is to know of the transaction at a place of Trans.
+func (s *Snapshot) Row(place int) Row {
+	return Row{Tran: *s.Trans[place], Numbers: s.Blocks[place/BlockLen].At(place % BlockLen)}
 }
 
-// Tran is a transaction: what all processes on this host counted, those that have ended
-// included. Times are nanoseconds. Counters never go back.
+// Age returns how long the oldest running one of a transaction has been running, in
+// nanoseconds at the time of the look. ok is false if none is running.
+func (s *Snapshot) Age(place int) (ns int64, ok bool) {
+	b, i := s.Blocks[place/BlockLen], place%BlockLen
+	if b.Active[i] == 0 {
+		return 0, false
+	}
+	return max(s.Mono-b.Oldest[i], 0), true
+}
+
+// Row is a transaction with its numbers.
+type Row struct {
+	Tran
+	Numbers
+}
+
+// Tran is a transaction.
 type Tran struct {
 	Name  string // instance: [USER:]APPLICATION/TRANSACTION, or one with "other" in it
 	App   int    // place of its application in Apps
@@ -42,6 +56,12 @@ type Tran struct {
 	Descr string // the first 63 bytes of what the program said; "" for others
 	User  string // with UsersApart: whose it is
 
+	Traced bool // all instances are traced
+}
+
+// Numbers are what all processes on this host counted of a transaction, including those that
+// have ended. Times are nanoseconds. Counters never go back.
+type Numbers struct {
 	Count     uint64 // good ones
 	Aborted   uint64
 	Failed    uint64
@@ -63,7 +83,6 @@ type Tran struct {
 	Oldest int64 // start of the oldest of them, CLOCK_MONOTONIC
 
 	Window Window
-	Traced bool // all instances are traced
 }
 
 // Window is the rolling window of a transaction's good ones. Count is 0 for an empty

@@ -67,7 +67,7 @@ func TestVisitors(t *testing.T) {
 	if len(s.Trans) != 1 || s.Health.Errors != 0 || s.Health.Retired < 1 {
 		t.Fatalf("%d rows, %+v", len(s.Trans), s.Health)
 	}
-	if n := s.Trans[0].Count; n != visitors {
+	if n := s.Row(0).Count; n != visitors {
 		t.Errorf("%d counted, want %d", n, visitors)
 	}
 }

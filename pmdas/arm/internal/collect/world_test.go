@@ -108,15 +108,23 @@ func (w *world) pass(d time.Duration) {
 }
 
 // tran returns the row of a transaction.
-func (w *world) tran(name string) *Tran {
+func (w *world) tran(name string) *Row {
 	w.t.Helper()
-	for _, t := range w.c.Snapshot().Trans {
+	for _, t := range allRows(w.c.Snapshot()) {
 		if t.Name == name {
-			return t
+			return &t
 		}
 	}
 	w.t.Fatalf("no row %s", name)
 	return nil
+}
+
+// allRows returns the transactions of a snapshot.
+func allRows(s *Snapshot) (list []Row) {
+	for i := range s.Trans {
+		list = append(list, s.Row(i))
+	}
+	return list
 }
 
 // names publishes a user's file of names with an application and two transactions.
