@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,21 +45,25 @@ type InDom[T any] struct {
 
 	id    pcp.InDom
 	ids   Numbers
-	all   list[T]        // the active instances
-	known []known        // the rest about them, at the same indices
-	names map[string]int // the first word of the name to the index
-	byID  map[int32]int  // id to the index
-	gen   uint64         // changes with every change of instances
-	cache list[T]        // the instances that the profile wants, if not all
-	state wantedState    // of what the cache was made
-	allAt time.Time      // when all instances were last asked for
+	all   list[T]         // the active instances
+	known []known         // the rest about them, at the same indices
+	names map[string]int  // the first word of the name to the index
+	byID  map[int32]int32 // id to the index
+	most  int             // instances at once since the maps were made
+	gen   uint64          // changes with every change of instances
+	cache list[T]         // the instances that the profile wants, if not all
+	state wantedState     // of what the cache was made
+	allAt time.Time       // when all instances were last asked for
 }
 
 // known is what else is known of an instance.
 type known struct {
 	name string
-	used time.Time
+	used time.Duration // when it was last asked for by itself, since epoch; 0 if never
 }
+
+// epoch is what times of use are counted from. A Duration takes a third of the room of a Time.
+var epoch = time.Now()
 
 // domain is what the server needs of an InDom of any type.
 type domain interface {
@@ -109,9 +114,10 @@ func (d *InDom[T]) Add(name string, data T) (int32, error) {
 		return 0, fmt.Errorf("instance %q of %s: %w", name, d.title(), err)
 	}
 	d.names[key] = d.Len()
-	d.byID[id] = d.Len()
+	d.byID[id] = int32(d.Len())
 	d.all.add(id, data)
 	d.known = append(d.known, known{name: name})
+	d.most = max(d.most, d.Len())
 	d.gen++
 	return id, nil
 }
@@ -129,17 +135,29 @@ func (d *InDom[T]) Remove(name string) bool {
 	if i != last {
 		d.all.ids[i], d.all.data[i], d.known[i] = d.all.ids[last], d.all.data[last], d.known[last]
 		d.names[firstWord(d.known[i].name)] = i
-		d.byID[d.all.ids[i]] = i
+		d.byID[d.all.ids[i]] = int32(i)
 	}
 	d.all.truncate(last)
 	d.known[last] = known{}
 	d.known = d.known[:last]
 	d.gen++
-	if last == 0 { // maps and slices do not shrink by themselves
-		d.all, d.cache, d.known = list[T]{}, list[T]{}, nil
-		d.names, d.byID = make(map[string]int), make(map[int32]int)
+	if last < d.most/4 {
+		d.shrink()
 	}
 	return true
+}
+
+// shrink gives back the memory of instances that are gone: maps and slices do not shrink by
+// themselves.
+func (d *InDom[T]) shrink() {
+	d.most = d.Len()
+	d.cache = list[T]{}
+	d.all = list[T]{slices.Clone(d.all.ids), slices.Clone(d.all.data)}
+	d.known = slices.Clone(d.known)
+	d.names, d.byID = make(map[string]int, d.most), make(map[int32]int32, d.most)
+	for i, id := range d.all.ids {
+		d.names[firstWord(d.known[i].name)], d.byID[id] = i, int32(i)
+	}
 }
 
 // find returns the index of an instance.
@@ -183,8 +201,8 @@ func (d *InDom[T]) Used(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	if d.known[i].used.After(d.allAt) {
-		return d.known[i].used
+	if used := epoch.Add(d.known[i].used); d.known[i].used != 0 && used.After(d.allAt) {
+		return used
 	}
 	return d.allAt
 }
@@ -194,7 +212,7 @@ func (d *InDom[T]) ID() pcp.InDom { return d.id }
 
 func (d *InDom[T]) init() {
 	if d.names == nil {
-		d.names, d.byID = make(map[string]int), make(map[int32]int)
+		d.names, d.byID = make(map[string]int), make(map[int32]int32)
 	}
 	if d.ids == nil {
 		d.ids = &counter{ids: make(map[string]int32)}
@@ -235,7 +253,7 @@ func (d *InDom[T]) open(id pcp.InDom, n Numbers) error {
 			return fmt.Errorf("instance %q of %s: %w", d.known[i].name, d.title(), err)
 		}
 		d.all.ids[i] = id
-		d.byID[id] = i
+		d.byID[id] = int32(i)
 	}
 	return nil
 }
@@ -262,7 +280,7 @@ func (d *InDom[T]) idOf(name string) (int32, bool) {
 	if !ok || strings.IndexByte(name, ' ') >= 0 && d.known[i].name != name {
 		return 0, false
 	}
-	d.known[i].used = time.Now() // a client that looks it up is about to ask for values
+	d.known[i].used = time.Since(epoch) // a client that looks it up is about to ask for values
 	return d.all.ids[i], true
 }
 

@@ -58,7 +58,7 @@ func (d *InDom[T]) touch(l *list[T], all bool, now time.Time) {
 	}
 	for _, id := range l.ids {
 		if i, ok := d.byID[id]; ok {
-			d.known[i].used = now
+			d.known[i].used = now.Sub(epoch)
 		}
 	}
 }
