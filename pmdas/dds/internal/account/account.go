@@ -24,9 +24,12 @@ type User struct {
 	Contexts  int   // exported, with statistics
 	Values    int   // exported
 	Metrics   int   // names below dds, those without supplier included
-	Memory    int64 // bytes that the agent holds, about
+	Memory    int64 // bytes that the agent holds for what is there, about
+	Named     int64 // bytes that it holds for names that were ever new, about
 	Rows      int   // in rtime.dds.supplier
 	Domains   int   // instance domains, ever
+
+	noted int64 // what of Named is kept
 
 	Churn   Bucket // changes of slots
 	names   Bucket // new names of whatever kind
@@ -41,8 +44,19 @@ type Users struct {
 	all  map[uint32]*User
 }
 
-// Len returns how many users have something.
-func (a *Users) Len() int { return len(a.all) }
+// Len returns how many users have something beside names.
+func (a *Users) Len() (n int) {
+	for _, u := range a.all {
+		if u.has() {
+			n++
+		}
+	}
+	return n
+}
+
+func (u *User) has() bool {
+	return u.Suppliers > 0 || u.Contexts > 0 || u.Metrics > 0 || u.Rows > 0 || u.Domains > 0
+}
 
 // Of returns the account of a user, a new one where there is none.
 func (a *Users) Of(uid uint32) *User {
@@ -57,15 +71,15 @@ func (a *Users) Of(uid uint32) *User {
 	return u
 }
 
-// Settle forgets a user who has nothing.
+// Settle forgets a user who has nothing, not even a name.
 func (a *Users) Settle(u *User) {
-	if u.Suppliers == 0 && u.Contexts == 0 && u.Metrics == 0 && u.Rows == 0 && u.Domains == 0 {
+	if u.Named == 0 && !u.has() {
 		delete(a.all, u.UID)
 	}
 }
 
 // NewName counts a new name that the agent keeps for ever for the user. It returns an error
-// if the user has reached the limit.
+// if the user has reached a limit.
 func (a *Users) NewName(u *User) error {
 	if err := a.NameLeft(u); err != nil {
 		return err
@@ -74,8 +88,12 @@ func (a *Users) NewName(u *User) error {
 	return nil
 }
 
-// NameLeft returns an error if the user has reached the limit of new names.
+// NameLeft returns an error if the user has reached a limit of new names: so many in a day, or
+// half of the memory for all of them.
 func (a *Users) NameLeft(u *User) error {
+	if half := a.Conf.Memory / 2; u.Named >= half {
+		return fmt.Errorf("%w: the names that one user's suppliers have ever had take %d bytes; the limit is half of maxmemory in dds.conf: use names again, or raise maxmemory", reader.ErrLimit, u.Named)
+	}
 	n := a.Conf.Names
 	if u.names.Fill(a.Now(), float64(n), float64(n)/86400) < 1 {
 		return Over("new names in a day", "maxnames", n)
@@ -107,7 +125,7 @@ func Over(what, keyword string, n int) error {
 // Hold charges an account with n bytes of the agent's memory. It returns an error if that
 // goes beyond the limit.
 func (a *Users) Hold(u *User, n int64) error {
-	if u.Memory+n > a.Conf.Memory {
+	if u.Memory+u.Named+n > a.Conf.Memory {
 		return fmt.Errorf("%w: more than %d bytes of the agent's memory for one user; the limit is maxmemory in dds.conf", reader.ErrLimit, a.Conf.Memory)
 	}
 	u.Memory += n
@@ -116,6 +134,37 @@ func (a *Users) Hold(u *User, n int64) error {
 
 // Release gives n bytes back.
 func (a *Users) Release(u *User, n int64) { u.Memory -= n }
+
+// Left returns how many bytes more the agent may hold for the user, 1 at least.
+func (a *Users) Left(u *User) int64 { return max(a.Conf.Memory-u.Memory-u.Named, 1) }
+
+// nameBytes is what the agent holds for a name beside the name itself, with what stands before
+// it among the names.
+const nameBytes = 32
+
+// Name charges an account with names that have got their numbers just now. They stay for ever.
+func (a *Users) Name(u *User, names ...string) {
+	for _, name := range names {
+		u.Named += nameBytes + int64(len(name))
+	}
+}
+
+// Note calls keep for each user who has new names since the last Note, with the bytes of all of
+// them, which Noted is called with when the agent starts again.
+func (a *Users) Note(keep func(uid uint32, named int64)) {
+	for _, u := range a.all {
+		if u.Named != u.noted {
+			u.noted = u.Named
+			keep(u.UID, u.Named)
+		}
+	}
+}
+
+// Noted charges a user's account with the names of earlier runs of the agent.
+func (a *Users) Noted(uid uint32, named int64) {
+	u := a.Of(uid)
+	u.Named, u.noted = named, named
+}
 
 // Bucket bounds what a user can cause: so much at once, and so much a second later on.
 type Bucket struct {

@@ -106,6 +106,7 @@ func (a *Agent) close() {
 	}
 	a.supply.Close()
 	a.tree.note(0)
+	a.keeper.Note()
 }
 
 // budget is how much processor time one request, and one turn between two requests, spends on
@@ -175,6 +176,7 @@ func (a *Agent) second() {
 	a.tree.expire(now)
 	a.tree.revive()
 	a.tree.note(noteAfter)
+	a.keeper.Note()
 	a.roster.expire(now)
 	if a.tree.relabel {
 		a.tree.relabel, a.Relabel = false, true

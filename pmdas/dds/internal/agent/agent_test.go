@@ -135,6 +135,13 @@ func (l *lab) second() {
 	<-done
 }
 
+// do calls f in the agent's serving goroutine, and waits for it.
+func (l *lab) do(f func()) {
+	done := make(chan struct{})
+	l.srv.Do(func() { f(); close(done) })
+	<-done
+}
+
 // stat is a statistic of 8 bytes.
 func stat(name string, index uint32, mend ...func(*readertest.Stat)) readertest.Stat {
 	s := readertest.Stat{Name: name, Descr: "about " + name, Type: layout.ULong, Offset: index * 8, Size: 8, ASN: index + 1, Max: 100}

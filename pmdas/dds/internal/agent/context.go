@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"slices"
-
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/pcp"
@@ -16,7 +14,6 @@ import (
 type contexts struct {
 	users *account.Users
 	names *naming.Names // nil until the agent has started
-	nodes map[string]*node
 	rows  *pmda.InDom[*node]
 
 	// dynamic counts the templates, and the volatile contexts, below a context or template.
@@ -26,16 +23,15 @@ type contexts struct {
 // node is a context.
 type node struct {
 	path     string
-	inst     string // its name as an instance, "" where it has no number
-	first    holder // of those that have it
-	others   []holder
-	children int // contexts below it
+	first    holder // of the suppliers that have it; the zero holder if none has
+	children int    // contexts below it
 }
 
 // holder is a supplier's own of a context.
 type holder struct {
-	src *source
-	c   *reader.Context
+	src  *source
+	c    *reader.Context
+	next *holder // the supplier that had the context after this one
 }
 
 // The root of all suppliers' contexts, as the SPMI has it.
@@ -52,7 +48,7 @@ const (
 )
 
 func newContexts(users *account.Users) *contexts {
-	o := &contexts{users: users, nodes: make(map[string]*node), dynamic: make(map[string]int)}
+	o := &contexts{users: users, dynamic: make(map[string]int)}
 	o.rows = &pmda.InDom[*node]{
 		Serial: 1, Name: "contexts", IDs: o,
 		OneLine: "contexts of dynamic data suppliers",
@@ -70,16 +66,23 @@ func (o *contexts) ID(name string) (int32, error) {
 
 // add shows that a supplier has a context.
 func (o *contexts) add(s *source, c *reader.Context) error {
-	n, err := o.node(c.Path, s.user, c.From < 0) // a volatile one has been paid for
-	if h := (holder{s, c}); n.first.src == nil {
-		n.first = h
-	} else {
-		n.others = append(n.others, h)
-	}
 	if c.From >= 0 {
 		o.vary(layout.Parent(c.Path), 1)
 	}
-	return err
+	n, err := o.node(c.Path, s.user, c.From < 0) // a volatile one has been paid for
+	if err != nil {
+		return err
+	}
+	if n.first.src == nil {
+		n.first = holder{src: s, c: c}
+		return nil
+	}
+	last := &n.first
+	for last.next != nil {
+		last = last.next
+	}
+	last.next = &holder{src: s, c: c}
+	return nil
 }
 
 // template notes that a supplier has a kind of volatile contexts, or that it has it no more.
@@ -91,70 +94,87 @@ func (o *contexts) vary(path string, add int) {
 	}
 }
 
-// node finds a context or makes it, with those above it. A context that was never seen before
-// is charged to a user's account. It returns an error if a context gets no number; that one is
-// not shown.
-func (o *contexts) node(path string, u *account.User, pays bool) (*node, error) {
-	n := o.nodes[path]
-	if n != nil {
-		return n, nil
-	}
-	var err error
-	if above := layout.Parent(path); above != "" {
-		var parent *node
-		parent, err = o.node(above, u, true)
-		parent.children++
-	}
-	n = &node{path: path}
-	o.nodes[path] = n
+// nameOf returns the name of a context as an instance.
+func (o *contexts) nameOf(path string) string {
 	name := naming.Instance(path)
 	if name != path {
 		name += naming.Suffix(path)
 	}
-	if pays && !o.names.HasInstance(o.rows.Serial, name) {
-		if err := o.users.NewName(u); err != nil {
-			return n, err
+	return name
+}
+
+// node finds a context or makes it, with those above it. A context that was never seen before
+// is charged to a user's account. It returns an error if the context, or one above it, gets no
+// number; it is not shown then.
+func (o *contexts) node(path string, u *account.User, pays bool) (*node, error) {
+	name := o.nameOf(path)
+	if n, ok := o.rows.Get(name); ok {
+		return n, nil
+	}
+	var parent *node
+	if above := layout.Parent(path); above != "" {
+		var err error
+		if parent, err = o.node(above, u, true); err != nil {
+			return nil, err
 		}
 	}
-	if _, err := o.rows.Add(name, n); err != nil {
-		return n, err
+	n := &node{path: path}
+	var err error
+	known := o.names.HasInstance(o.rows.Serial, name)
+	if pays && !known {
+		err = o.users.NewName(u)
 	}
-	n.inst = name
-	return n, err
+	if err == nil {
+		_, err = o.rows.Add(name, n)
+	}
+	if err != nil {
+		o.tidy(parent)
+		return nil, err
+	}
+	if !known {
+		o.users.Name(u, name)
+	}
+	if parent != nil {
+		parent.children++
+	}
+	return n, nil
 }
 
 // drop shows that a supplier has a context no more.
 func (o *contexts) drop(s *source, c *reader.Context) {
-	n := o.nodes[c.Path]
-	if n == nil {
-		return
-	}
-	h := holder{s, c}
-	if n.first != h {
-		n.others = slices.DeleteFunc(n.others, func(x holder) bool { return x == h })
-	} else if n.first = (holder{}); len(n.others) > 0 {
-		n.first, n.others = n.others[0], n.others[1:]
-	}
-	if len(n.others) == 0 {
-		n.others = nil
-	}
 	if c.From >= 0 {
 		o.vary(layout.Parent(c.Path), -1)
+	}
+	n, ok := o.rows.Get(o.nameOf(c.Path))
+	if !ok {
+		return
+	}
+	for before, h := (*holder)(nil), &n.first; h != nil; before, h = h, h.next {
+		switch {
+		case h.src != s || h.c != c:
+			continue
+		case before != nil:
+			before.next = h.next
+		case h.next != nil:
+			n.first = *h.next
+		default:
+			n.first = holder{}
+		}
+		break
 	}
 	o.tidy(n)
 }
 
 // tidy forgets a context that no supplier has and that has no contexts below it.
 func (o *contexts) tidy(n *node) {
-	for n.first.src == nil && n.children == 0 {
-		if n.inst != "" {
-			o.rows.Remove(n.inst)
-		}
-		delete(o.nodes, n.path)
-		if n = o.nodes[layout.Parent(n.path)]; n == nil {
+	for n != nil && n.first.src == nil && n.children == 0 {
+		o.rows.Remove(o.nameOf(n.path))
+		above, ok := o.rows.Get(o.nameOf(layout.Parent(n.path)))
+		if !ok {
 			return
 		}
-		n.children--
+		above.children--
+		n = above
 	}
 }
 

@@ -27,7 +27,7 @@ func (t *tree) domain(g *group, u *account.User) error {
 		t.tidy(g)
 		return account.Over("contexts with volatile ones below", "maxdomains", limit)
 	}
-	serial, err := t.names.Serial(g.path)
+	serial, err := t.names.Serial(g.path, u)
 	if err != nil {
 		return naming.ErrNumber
 	}

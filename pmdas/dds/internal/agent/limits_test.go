@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -170,24 +171,21 @@ func TestMemory(t *testing.T) {
 	modest := volatiles(t, "modest", 50)
 	modest.Publish(l.dir, 1)
 	l.Names("")
-	state := func() (held map[uint32]int64, exports int) {
-		held = make(map[uint32]int64)
-		done := make(chan struct{})
-		l.srv.Do(func() {
+	state := func() (held, named map[uint32]int64, exports int) {
+		held, named = make(map[uint32]int64), make(map[uint32]int64)
+		l.do(func() {
 			for _, uid := range []uint32{65534, 1} {
 				u := l.a.users.Of(uid)
-				held[uid] = u.Memory
+				held[uid], named[uid] = u.Memory, u.Named
 				l.a.users.Settle(u)
 			}
 			exports = l.a.tree.exports
-			close(done)
 		})
-		<-done
-		return held, exports
+		return held, named, exports
 	}
-	held, exports := state()
-	if held[65534] > limit || held[65534] < limit-1000 || held[1] >= limit || exports <= 50+50 || exports >= 50+200 {
-		t.Errorf("%v bytes, %d contexts", held, exports)
+	held, named, exports := state()
+	if all := held[65534] + named[65534]; all > limit || all < limit-1000 || held[1]+named[1] >= limit || exports <= 50+50 || exports >= 50+200 {
+		t.Errorf("%v bytes, %v for names, %d contexts", held, named, exports)
 	}
 	l.is("rtime.dds.supplier.contexts", fmt.Sprintf("greedy@%s=%d modest@%s=50", account.NameOf(65534), exports-50, account.NameOf(1)))
 	if why, err := l.Values("rtime.dds.supplier.reason"); err != nil || !strings.Contains(fmt.Sprint(why), "maxmemory") {
@@ -197,38 +195,113 @@ func TestMemory(t *testing.T) {
 	modest.End()
 	l.second()
 	l.second()
-	if held, exports = state(); held[65534] != 0 || held[1] != 0 || exports != 0 {
+	if held, _, exports = state(); held[65534] != 0 || held[1] != 0 || exports != 0 {
 		t.Errorf("afterwards %v bytes, %d contexts", held, exports)
 	}
 }
 
-// TestGivenBack: the memory for contexts that are gone is given back, but for their numbers,
-// which are kept for ever.
-func TestGivenBack(t *testing.T) {
-	const many, number = 20000, 640
-	heap := func() int {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what has a finalizer is gone after the second
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
+// TestNamesBounded: all names that a user's suppliers have ever had take half of that user's
+// memory at most, over restarts and kills of the agent. Names that were there before can be
+// used again, and another user gets new ones.
+func TestNamesBounded(t *testing.T) {
+	const limit = 32 << 10
+	mend := func(a *Agent) { a.conf.Memory, a.conf.Keep = limit, 0 }
+	l := newLab(t, mend)
+	greedy := volatiles(t, "greedy", 0)
+	greedy.Publish(l.dir, 65534)
+	named := func() (n int64) {
+		l.do(func() { n = l.a.users.Of(65534).Named })
+		return n
 	}
+	name := func(i int) string { return fmt.Sprintf("DDS/v/greedy/i%d", i) }
+	// One context at a time, so that nothing but names is left of it.
+	shown := func(i int) bool {
+		greedy.Add(0, 2, name(i), "")
+		values, err := l.Values("dds.v.greedy.n")
+		must(t, err)
+		greedy.Delete(0)
+		l.Names("")
+		return len(values) == 1
+	}
+	last := 0
+	for ; last < limit && shown(last); last++ {
+	}
+	if n := named(); last < 100 || n < limit/2 || n > limit/2+200 {
+		t.Errorf("%d contexts were shown; their names take %d bytes, want half of %d", last, n, limit)
+	}
+	if why, err := l.Values("rtime.dds.supplier.reason"); err != nil || !strings.Contains(fmt.Sprint(why), "half of maxmemory") {
+		t.Errorf("reason %v %v", why, err)
+	}
+	check := func(when string, before int64) {
+		t.Helper()
+		if !shown(0) || !shown(last-1) || shown(last+1) || named() != before {
+			t.Errorf("%s: the first %v, the last %v, a new one %v, %d bytes, before %d", when, shown(0), shown(last-1), shown(last+1), named(), before)
+		}
+	}
+	before := named()
+	check("at the limit", before)
+	l.second() // what a kill takes back is a second's names at most
+	l.end()
+	l.start(mend)
+	l.Names("")
+	check("after a restart", before)
+	modest := volatiles(t, "modest", 1)
+	modest.Publish(l.dir, 1)
+	l.is("dds.v.modest.n", "i0=0")
+}
+
+// heap returns how many bytes are in use.
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what has a finalizer is gone after the second
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// TestHeld: a volatile context with one value takes at most twice the bytes in the agent that
+// it takes in its supplier's file, however full the agent's tables are, and no more than its
+// user's account is charged with. When the contexts are gone their memory is given back, but
+// for the names, which are kept for ever.
+func TestHeld(t *testing.T) {
+	const most = 30000
 	l := newLab(t)
 	s := volatiles(t, "big", 0)
 	s.Publish(l.dir, -1)
 	l.Names("")
-	before := heap()
-	for i := range uint32(many) {
-		s.Add(i, 2, fmt.Sprintf("DDS/v/big/i%d", i), "")
+	charged := func() (held, named int) {
+		l.do(func() {
+			u := l.a.users.Of(uint32(os.Getuid()))
+			held, named = int(u.Memory), int(u.Named)
+		})
+		return held, named
 	}
-	l.is("rtime.dds.agent.contexts", fmt.Sprint("=", many))
-	held := (heap() - before) / many
-	for i := range uint32(many) {
+	before := heap()
+	heldBefore, namedBefore := charged()
+	const inFile = layout.SlotLen + 64 // both libraries give 64 bytes to values at least
+	n := 0
+	for _, many := range []int{5000, 8000, 15000, 20000, most} { // some of which have just outgrown a table
+		for ; n < many; n++ {
+			s.Add(uint32(n), 2, fmt.Sprintf("DDS/v/big/i%05d", n), "")
+		}
+		l.is("rtime.dds.agent.contexts", fmt.Sprint("=", many))
+		bytes := heap() - before
+		held, named := charged()
+		if got := bytes / many; got > 2*inFile {
+			t.Errorf("%d contexts: %d bytes for each, and %d in the file", many, got, inFile)
+		}
+		if held, named = held-heldBefore, named-namedBefore; held+named < bytes {
+			t.Errorf("%d contexts: %d bytes, and %d are charged", many, bytes, held+named)
+		}
+	}
+	for i := range uint32(most) {
 		s.Delete(i)
 	}
 	l.is("rtime.dds.agent.contexts", "=0")
-	if left := (heap() - before) / many; left > number || left >= held-200 {
-		t.Errorf("%d bytes a context of %d are left", left, held)
+	_, named := charged()
+	// Beside the names, a supplier's slots take some bytes each.
+	if left := heap() - before; left > named-namedBefore+most*40 {
+		t.Errorf("%d bytes are left for %d names, %d of them charged", left, 2*most, named-namedBefore)
 	}
 }
 

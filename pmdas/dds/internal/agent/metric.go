@@ -125,7 +125,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ p
 			return err
 		}
 	}
-	if err := t.names.Give(key); err != nil {
+	if err := t.names.Give(key, u); err != nil {
 		return naming.ErrNumber
 	}
 	if col.there {

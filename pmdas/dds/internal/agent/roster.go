@@ -71,6 +71,7 @@ func (o *roster) enter(s *source) *row {
 		} else if o.users.NewName(s.user) != nil {
 			return r // it is never shown
 		} else {
+			o.users.Name(s.user, title)
 			s.user.Rows++
 		}
 		if _, err := o.rows.Add(title, r); err != nil {

@@ -21,8 +21,8 @@ type source struct {
 	fixed  []*live
 	next   int          // fixed context to be exported next
 	noted  map[int]bool // fixed contexts and templates that it may have, by index
-	slots  map[uint32]*live
-	kinds  []kind // of the templates, by index
+	slots  []*live      // volatile contexts by slot; nil where there is none
+	kinds  []kind       // of the templates, by index
 	forms  map[formKey]*form
 	values int
 	count  int // contexts exported
@@ -36,7 +36,7 @@ type source struct {
 // So it does not matter which of them has volatile contexts below fixed ones of another.
 func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	s := &source{tree: t, sup: sup, reader: sup.Reader(), name: nameOr(sup.Info().Name, "unnamed"), user: sup.User,
-		slots: make(map[uint32]*live), noted: make(map[int]bool), forms: make(map[formKey]*form)}
+		noted: make(map[int]bool), forms: make(map[formKey]*form)}
 	s.kinds = kindsOf(sup.Contexts())
 	s.row = t.roster.enter(s)
 	t.complain(s.user.UID, "supplier %s: %s of %s, process %d", s.row.title, sup.File, s.user.Name, sup.Info().PID)
@@ -66,11 +66,14 @@ func (s *source) Unload(n int) bool {
 	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.unnote(func(string) bool { return true })
 	s.tree.left, s.next = true, 0
-	for slot := range s.slots {
-		s.Gone(slot)
-		if n--; n <= 0 {
-			return false
+	for last := len(s.slots) - 1; last >= 0; last-- {
+		if s.slots[last] != nil {
+			if n--; n < 0 {
+				return false
+			}
+			s.Gone(uint32(last))
 		}
+		s.slots = s.slots[:last]
 	}
 	for len(s.fixed) > 0 {
 		l := s.fixed[len(s.fixed)-1]
@@ -83,14 +86,17 @@ func (s *source) Unload(n int) bool {
 	for key, f := range s.forms {
 		s.tree.hold(f, key.group, -1)
 	}
-	s.slots, s.fixed, s.forms = make(map[uint32]*live), nil, make(map[formKey]*form)
+	s.slots, s.fixed, s.forms = nil, nil, make(map[formKey]*form)
 	return true
 }
 
 // Gone is told that a volatile context is gone.
 func (s *source) Gone(slot uint32) {
+	if int(slot) >= len(s.slots) {
+		return
+	}
 	if l := s.slots[slot]; l != nil {
-		delete(s.slots, slot)
+		s.slots[slot] = nil
 		s.tree.drop(l)
 		s.tree.users.Release(s.user, l.memory())
 	}
@@ -107,15 +113,18 @@ func (s *source) Came(slot uint32, c *reader.Context, err error) {
 		s.fault(c.Path, err)
 		return
 	}
+	if n := int(slot) + 1 - len(s.slots); n > 0 {
+		s.slots = append(s.slots, make([]*live, n)...)
+	}
 	s.slots[slot] = l
 	s.tree.add(l)
 }
 
-// memory returns about how many bytes the agent holds for a volatile context, including its
-// number, which is kept for ever.
+// memory returns about how many bytes the agent holds for a volatile context, without its
+// names, which are kept for ever.
 func (l *live) memory() int64 {
-	const each, value = 1000, 16
-	n := each + value*len(l.c.Stats) + len(l.c.Help) + len(l.c.Labels)
+	const each, value = 640, 10
+	n := each + len(l.c.Path) + len(l.c.Descr) + value*len(l.c.Stats) + len(l.c.Help) + len(l.c.Labels)
 	for i := range l.c.Stats {
 		if s := &l.c.Stats[i]; s.Field().Op == reader.OpText {
 			n += s.Size

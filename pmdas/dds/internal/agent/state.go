@@ -3,8 +3,8 @@ package agent
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmda"
@@ -54,9 +54,14 @@ func (a *Agent) metrics() []pmda.Metric {
 // printTree prints the tree of contexts, as the SPMI's peekers do, and which metrics the
 // statistics are.
 func (a *Agent) printTree(w io.Writer) {
-	for _, path := range slices.Sorted(maps.Keys(a.tree.contexts.nodes)) {
-		n := a.tree.contexts.nodes[path]
-		fmt.Fprintf(w, "%-40s  %s", naming.Line(path)+"/", n.descr())
+	var nodes []*node
+	a.tree.contexts.rows.All(func(_ pcp.Instance, n *node) bool {
+		nodes = append(nodes, n)
+		return true
+	})
+	slices.SortFunc(nodes, func(x, y *node) int { return strings.Compare(x.path, y.path) })
+	for _, n := range nodes {
+		fmt.Fprintf(w, "%-40s  %s", naming.Line(n.path)+"/", n.descr())
 		if asn := n.asn(); asn != 0 {
 			fmt.Fprintf(w, " (ASN.1 %d)", asn)
 		}
@@ -64,7 +69,7 @@ func (a *Agent) printTree(w io.Writer) {
 			fmt.Fprintf(w, " (%s)", s)
 		}
 		fmt.Fprintln(w)
-		if l := a.tree.paths[path]; l != nil {
+		if l := a.tree.paths[n.path]; l != nil {
 			l.printStats(w)
 		}
 	}

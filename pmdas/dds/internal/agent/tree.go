@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,6 +63,7 @@ func (t *tree) tryAdd(l *live) error {
 		return err
 	}
 	t.paths[c.Path] = l
+	t.most = max(t.most, len(t.paths))
 	t.exports++
 	t.values += l.form.n
 	s.user.Contexts++
@@ -93,9 +95,6 @@ func (t *tree) addFixed(l *live) error {
 func (t *tree) addVolatile(l *live) error {
 	path, inst := t.names.Home(l.c.Path, func(parent string) bool { return t.groups[parent] != nil })
 	u := l.src.user
-	if err := t.users.NameLeft(u); err != nil {
-		return err
-	}
 	g := t.group(path, true)
 	if g.held == 0 {
 		g.inst = t.names.Divided(path)
@@ -117,11 +116,17 @@ func (t *tree) addVolatile(l *live) error {
 		l.src.forms[key] = f
 		t.hold(f, g, 1)
 	}
-	if l.inst, err = t.names.Instance(g.path, inst); err != nil {
+	if l.inst, err = t.names.Instance(g.path, inst, u); err != nil {
 		return err
 	}
 	if _, taken := g.insts.Get(l.inst); taken { // in a domain whose numbers are elsewhere
 		l.inst += naming.Suffix(inst)
+	}
+	known := t.names.HasInstance(g.insts.Serial, l.inst)
+	if !known {
+		if err := t.users.NameLeft(u); err != nil {
+			return err
+		}
 	}
 	l.form = f
 	g.settle(l)
@@ -134,6 +139,9 @@ func (t *tree) addVolatile(l *live) error {
 		g.highest = id
 		_ = t.users.NewName(u) // there was one left
 		t.relabel = true
+	}
+	if !known && g.insts.IDs != nil { // not in a domain whose numbers are elsewhere
+		t.users.Name(u, l.inst)
 	}
 	t.use(f, g, 1)
 	return nil
@@ -185,6 +193,9 @@ func (t *tree) drop(l *live) {
 	}
 	t.use(l.form, l.group, -1)
 	delete(t.paths, path)
+	if len(t.paths) < t.most/4 { // a map does not shrink by itself
+		t.paths, t.most = maps.Collect(maps.All(t.paths)), len(t.paths)
+	}
 	t.exports--
 	t.values -= l.form.n
 	l.src.user.Contexts--

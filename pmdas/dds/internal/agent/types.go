@@ -27,6 +27,7 @@ type tree struct {
 
 	groups  map[string]*group // by context path; with "/*" for the volatile ones below
 	paths   map[string]*live  // contexts with statistics that are exported
+	most    int               // how many there were at once since the map was made
 	waiting map[string][]*live
 	freed   []string             // paths for which somebody waits
 	sources []*source            // in the order in which they came

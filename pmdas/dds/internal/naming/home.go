@@ -1,9 +1,11 @@
 package naming
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
 // Home returns the context below which a volatile one is an instance, and the name of
@@ -62,12 +64,15 @@ func (n *Names) numbered(parent, name string) bool {
 	return ok
 }
 
-// Instance returns the name of an instance below a context; where another context has it,
-// with a suffix.
-func (n *Names) Instance(parent, path string) (string, error) {
+// Instance returns the name of an instance below a context, with a suffix if another context
+// has that name. What is registered for it is on a user's account.
+func (n *Names) Instance(parent, path string, u *account.User) (string, error) {
 	name, mine := n.title(parent, path)
 	if !mine {
-		if _, err := n.owns(parent+"/* "+name, path); err != nil {
+		if err := n.Users.NameLeft(u); err != nil {
+			return "", err
+		}
+		if _, err := n.owns(parent+"/* "+name, path, u); err != nil {
 			return "", err
 		}
 	}
@@ -76,17 +81,14 @@ func (n *Names) Instance(parent, path string) (string, error) {
 
 // owns reports whether the path called original has the plain name, or gets it now. It then
 // has the name for ever.
-func (n *Names) owns(plain, original string) (bool, error) {
+func (n *Names) owns(plain, original string, u *account.User) (bool, error) {
 	if _, ok := n.names.Lookup(plain + " " + original); ok {
 		return true, nil
 	}
 	if _, taken := n.names.Lookup(plain); taken {
 		return false, nil
 	}
-	if _, err := n.names.ID(plain); err != nil {
-		return false, ErrNumber
-	}
-	if _, err := n.names.ID(plain + " " + original); err != nil {
+	if err := errors.Join(n.register(plain, u), n.register(plain+" "+original, u)); err != nil {
 		return false, ErrNumber
 	}
 	return true, nil

@@ -2,6 +2,7 @@ package naming
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,6 +24,7 @@ type Keeper struct {
 const (
 	metricKey = "metric "
 	awayKey   = "away "
+	namedKey  = "names of user " // and the user's number: bytes of the names on the account
 	oldKey    = "taken over from the file of an earlier version"
 )
 
@@ -35,6 +37,12 @@ func OpenKeeper(n *Names) (*Keeper, error) {
 		switch {
 		case key == oldKey:
 			taken = true
+		case strings.HasPrefix(key, namedKey):
+			uid, errUser := strconv.ParseUint(key[len(namedKey):], 10, 32)
+			named, err := strconv.ParseInt(string(value), 10, 64)
+			if errors.Join(err, errUser) == nil && named > 0 {
+				n.Users.Noted(uint32(uid), named)
+			}
 		case strings.HasPrefix(key, metricKey):
 			m, err := kept.Decode(value)
 			if err != nil {
@@ -122,6 +130,13 @@ func (k *Keeper) Forget(key string, away bool) {
 	if away {
 		k.put(awayKey+key, nil)
 	}
+}
+
+// Note keeps what the names take that users have got since the last Note.
+func (k *Keeper) Note() {
+	k.names.Users.Note(func(uid uint32, named int64) {
+		k.put(namedKey+strconv.FormatUint(uint64(uid), 10), strconv.AppendInt(nil, named, 10))
+	})
 }
 
 func (k *Keeper) put(key string, value []byte) {

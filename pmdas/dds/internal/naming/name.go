@@ -108,11 +108,23 @@ func (n *Names) claim(plain string, u *account.User, originals ...string) (bool,
 		key = holder(plain, turn+1)
 	}
 	for _, name := range []string{key + user, key + " " + originals[0], key} { // the key last: it makes them count
-		if _, err := n.names.ID(name); err != nil {
-			return false, ErrNumber
+		if err := n.register(name, u); err != nil {
+			return false, err
 		}
 	}
 	return true, nil
+}
+
+// register gives one of the names a number, on a user's account.
+func (n *Names) register(name string, u *account.User) error {
+	if _, ok := n.names.Lookup(name); ok {
+		return nil
+	}
+	if _, err := n.names.ID(name); err != nil {
+		return ErrNumber
+	}
+	n.Users.Name(u, name)
+	return nil
 }
 
 // holder returns what stands for the one that has taken a name over so many times.

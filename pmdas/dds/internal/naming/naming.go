@@ -142,15 +142,15 @@ func (n *Names) Known(text string) bool {
 	return ok
 }
 
-// Give gives a key its number.
-func (n *Names) Give(k Key) error {
+// Give gives a key its number, on a user's account.
+func (n *Names) Give(k Key, u *account.User) error {
 	if _, err := n.items.ID(k.Text); err != nil {
 		return fmt.Errorf("%w: %w", ErrNumber, err)
 	}
-	if _, err := n.names.ID(k.mark); err != nil { // the mark last: it makes the number count
-		return fmt.Errorf("%w: %w", ErrNumber, err)
+	if k.New() {
+		n.Users.Name(u, k.Text)
 	}
-	return nil
+	return n.register(k.mark, u) // the mark last: it makes the number count
 }
 
 // Item returns the number of a key's text, split into cluster and item.
@@ -162,9 +162,14 @@ func (n *Names) Item(text string) (cluster, item int, err error) {
 	return FirstCluster + int(id)>>10, int(id) & pcp.MaxItem, nil
 }
 
-// Serial returns the number of the instance domain of the contexts below a path.
-func (n *Names) Serial(path string) (int, error) {
+// Serial returns the number of the instance domain of the contexts below a path. A new one is
+// on a user's account.
+func (n *Names) Serial(path string, u *account.User) (int, error) {
+	_, known := n.serials.Lookup(path)
 	id, err := n.serials.ID(path)
+	if err == nil && !known {
+		n.Users.Name(u, path)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNumber, err)
 	}

@@ -55,7 +55,7 @@ func (p *Supply) openSupplier(file string, u *account.User) (*Supplier, error) {
 	}
 	r, err := reader.Open(p.dir.Path(file), reader.Limits{
 		Size: p.Conf.Bytes - u.Bytes, Contexts: p.Conf.Contexts, Stats: p.Conf.Statistics,
-		Memory: max(p.Conf.Memory-u.Memory, 1)})
+		Memory: p.Users.Left(u)})
 	if err != nil {
 		return nil, err
 	}
