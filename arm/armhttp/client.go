@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/arm/internal/protocol"
 )
 
 // Transport returns a RoundTripper that measures requests which base makes;
@@ -34,7 +35,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if tr == nil {
 		return t.base.RoundTrip(r)
 	}
-	ctx, running := tr.StartContext(traced(r.Context()))
+	ctx, running := tr.StartContext(protocol.Traced(r.Context()))
 	resp, err := t.base.RoundTrip(send(ctx, r))
 	if err != nil || resp == nil {
 		running.Stop(arm.Aborted)

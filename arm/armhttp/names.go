@@ -2,16 +2,13 @@ package armhttp
 
 import (
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"net/http"
 	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/arm/internal/outcome"
-	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/arm/internal/protocol"
 )
 
 // Option is an option of Handler and Transport.
@@ -44,7 +41,7 @@ func Naming(f func(*http.Request) string) Option {
 func Judging(f func(code int) arm.Status) Option { return func(n *names) { n.judge = f } }
 
 func (n *names) init(app *arm.Application, by func(*http.Request) route, opts []Option) {
-	n.app, n.route, n.judge = app, by, outcome.HTTP
+	n.app, n.route, n.judge = app, by, protocol.HTTP
 	for _, opt := range opts {
 		opt(n)
 	}
@@ -61,7 +58,7 @@ func (n *names) of(r *http.Request) *arm.Transaction {
 		return t.(*arm.Transaction)
 	}
 	name := route.String()
-	t := n.app.Transaction(short(name, route.pattern), arm.Detail(name[:min(len(name), layout.NameMax)]))
+	t := n.app.Transaction(short(name, route.pattern), arm.Detail(protocol.Detail(name)))
 	if !errors.Is(t.Err(), arm.ErrFull) {
 		n.routes.Store(route, t)
 	}
@@ -75,32 +72,20 @@ func (r route) String() string {
 	return r.method + " " + r.name
 }
 
-const keepEnd = 16
-
-// short keeps long names apart, whose first layout.KeyMax bytes would count. It leaves out
-// the names of a pattern's parameters, without which no two patterns of a ServeMux are the
+// short keeps long names apart, of which only the beginning would count. It leaves out the
+// names of a pattern's parameters, without which no two patterns of a ServeMux are the
 // same. If that is not enough, a hash stands for the middle.
 func short(name string, pattern bool) string {
-	if pattern && len(keyed(name)) > layout.KeyMax {
-		if bare := parameter.ReplaceAllString(name, "{$1}"); len(keyed(bare)) <= layout.KeyMax {
-			name = bare
+	if pattern && !protocol.Fits(name) {
+		if bare := parameter.ReplaceAllString(name, "{$1}"); protocol.Fits(bare) {
+			return bare
 		}
 	}
-	key := keyed(name)
-	if len(key) <= layout.KeyMax {
-		return name[:min(len(name), layout.NameMax)]
-	}
-	h := fnv.New32a()
-	h.Write([]byte(key))
-	hash := fmt.Sprintf("~%04x~", h.Sum32()&0xffff)
-	return key[:layout.KeyMax-keepEnd-len(hash)] + hash + key[len(key)-keepEnd:]
+	return protocol.Name(name)
 }
 
 // parameter is a parameter of a pattern; what follows its name is kept.
 var parameter = regexp.MustCompile(`\{[^{}.$]+(\.\.\.)?\}`)
-
-// keyed is what counts of a name.
-func keyed(name string) string { return strings.ReplaceAll(name, " ", "") }
 
 // method keeps a request from naming transactions as it likes: what is no usual method is
 // "other".

@@ -1,10 +1,10 @@
 package armhttp
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/arm/internal/protocol"
 )
 
 // Handler returns a handler that measures what next does for requests. Where next is a
@@ -44,7 +44,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	ctx, running := tr.StartContext(received(r))
+	ctx, running := tr.StartContext(protocol.Received(r.Context(), r.Header["Traceparent"]))
 	wrapped, rec := record(w)
 	inner := r.WithContext(ctx)
 	done := false
@@ -61,15 +61,4 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(wrapped, inner)
 	done = true
 	r.Pattern = inner.Pattern // for who wraps this handler
-}
-
-// received returns a request's context with the correlator of who sent it, or that of a
-// new trace.
-func received(r *http.Request) context.Context {
-	if values := r.Header["Traceparent"]; len(values) == 1 {
-		if c, err := arm.CorrelatorFromTraceparent(values[0]); err == nil {
-			return arm.ContextWithCorrelator(r.Context(), c)
-		}
-	}
-	return traced(r.Context())
 }

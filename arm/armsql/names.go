@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/arm/internal/protocol"
 )
 
 // Operation is what a driver is asked to do, and the name of its transactions without Naming.
@@ -84,9 +84,9 @@ func (n *names) of(ctx context.Context, op Operation, statement string) *arm.Tra
 	}
 	var opts []arm.TransactionOption
 	if n.statements && statement != "" {
-		opts = append(opts, arm.Detail(statement[:min(len(statement), layout.NameMax)]))
+		opts = append(opts, arm.Detail(protocol.Detail(statement)))
 	}
-	t := n.app.Transaction(name[:min(len(name), layout.NameMax)], opts...)
+	t := n.app.Transaction(protocol.Name(name), opts...)
 	if !errors.Is(t.Err(), arm.ErrFull) {
 		n.known.Store(name, t)
 	}

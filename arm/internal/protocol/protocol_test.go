@@ -1,4 +1,4 @@
-package outcome_test
+package protocol_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pcp-rtime/rtime/arm"
-	"github.com/pcp-rtime/rtime/arm/internal/outcome"
+	"github.com/pcp-rtime/rtime/arm/internal/protocol"
 )
 
 // grpcCodes are the names of gRPC's status codes by their numbers.
@@ -38,8 +38,8 @@ func TestPage(t *testing.T) {
 	for code, name := range grpcCodes {
 		word := regexp.MustCompile(`\b` + name + `\b`)
 		for column, status := range []arm.Status{arm.Good, arm.Aborted, arm.Failed} {
-			if got := outcome.GRPC(uint32(code)) == status; got != word.MatchString(cells[column]) {
-				t.Errorf("%s is %v, and the page says in the column of %v: %s", name, outcome.GRPC(uint32(code)), status, cells[column])
+			if got := protocol.GRPC(uint32(code)) == status; got != word.MatchString(cells[column]) {
+				t.Errorf("%s is %v, and the page says in the column of %v: %s", name, protocol.GRPC(uint32(code)), status, cells[column])
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestPage(t *testing.T) {
 		case code >= 500:
 			want = arm.Failed
 		}
-		if got := outcome.HTTP(code); got != want {
+		if got := protocol.HTTP(code); got != want {
 			t.Errorf("%d is %v, and %v by the page", code, got, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestPage(t *testing.T) {
 
 // TestUnknownCode: a number that gRPC has not given is an error.
 func TestUnknownCode(t *testing.T) {
-	if got := outcome.GRPC(17); got != arm.Failed {
+	if got := protocol.GRPC(17); got != arm.Failed {
 		t.Error(got)
 	}
 }

@@ -1,7 +1,8 @@
-// Package outcome says how a transaction ended whose protocol gave it a number, by the rule
-// of docs/measuring-transactions.md, "How a transaction ends". What instruments a protocol
-// takes it from here, so that all of them say the same.
-package outcome
+// Package protocol is what the packages that measure a protocol do alike, so that all of
+// them say the same: how a transaction ended that the protocol gave a number, by the rule
+// of docs/measuring-transactions.md, "How a transaction ends"; how long names are kept
+// apart; and how a trace goes on.
+package protocol
 
 import "github.com/pcp-rtime/rtime/arm"
 
