@@ -25,7 +25,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 GOTEST := go run github.com/pcp-rtime/rtime/scripts/gotest -count=1 -shuffle=on -timeout 20m
 
 # Modules of their own below this one: what they depend on, nothing else does.
-MODULES := arm/otel
+MODULES := arm/otel arm/armgrpc
 in_modules = @set -e; for m in $(MODULES); do echo "cd $$m && $(1)"; (cd $$m && $(1)); done
 
 .PHONY: build test deps check cross unit unit-here unit-modules race race-here race-modules system \

@@ -157,8 +157,8 @@ func TestCode(t *testing.T) {
 			t.Errorf("%s: in no example:\n%s", p.at, p.text)
 		}
 	}
-	for _, place := range []string{".. go", ".. c", "../docs go", "../docs c", "../libarm/man c", "../arm go", "../arm/armhttp go", "../arm/armsql go",
-		"../arm/otel go", "../spmi go", "../pmns go", "../pmda go", "../pmda/pmdatest go"} {
+	for _, place := range []string{".. go", ".. c", "../docs go", "../docs c", "../libarm/man c", "../arm go", "../arm/armhttp go",
+		"../arm/armsql go", "../arm/armgrpc go", "../arm/otel go", "../spmi go", "../pmns go", "../pmda go", "../pmda/pmdatest go"} {
 		if shown[place] == 0 {
 			t.Errorf("no code was found in %s", place)
 		}

@@ -156,6 +156,8 @@ func TestRulesCatch(t *testing.T) {
 		{"agents know each other", graph{"pmdas/dds": of(in("pmdas/lan"))}, "pmdas/dds must not know pmdas/lan"},
 		{"numbers know PCP", graph{"internal/ids": of(in("pcp"))}, "internal/ids imports pcp"},
 		{"a module of its own", graph{"arm/otel": of("go.opentelemetry.io/otel/sdk/trace", in("arm"))}, ""},
+		{"a module of its own, for gRPC", graph{"arm/armgrpc": of("google.golang.org/grpc", in("arm"))}, ""},
+		{"HTTP and gRPC", graph{"arm/armhttp": of("google.golang.org/grpc/status")}, "arm/armhttp must not know google.golang.org/grpc/status"},
 		{"a benchmark's module", graph{"bench/arm/peers": of("github.com/prometheus/client_golang/prometheus")}, ""},
 		{"a benchmark", graph{"bench/arm": of("github.com/prometheus/client_golang/prometheus")}, "bench/arm must not know github.com/prometheus/"},
 		{"arm's tests and OpenTelemetry", graph{"arm": {tests: []string{"go.opentelemetry.io/otel"}}}, "arm must not know go.opentelemetry.io/otel"},

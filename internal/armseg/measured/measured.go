@@ -3,6 +3,7 @@ package measured
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,26 +18,48 @@ type Ended struct{ Good, Aborted, Failed uint64 }
 // Names returns the transactions of this process's user by their numbers.
 func Names(t testing.TB, dir string) map[uint32]reader.Tran {
 	t.Helper()
+	trans := map[uint32]reader.Tran{}
+	update(t, dir, func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { trans[id] = *i })
+	return trans
+}
+
+func update(t testing.TB, dir string, app func(uint32, *reader.App), tran func(uint32, *reader.Tran)) {
+	t.Helper()
 	uid := uint32(os.Geteuid())
 	n, err := reader.OpenNames(filepath.Join(dir, fmt.Sprint(uid)+layout.NamesSuffix), uid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	trans := map[uint32]reader.Tran{}
-	if err := n.Update(func(uint32, *reader.App) {}, func(id uint32, i *reader.Tran) { trans[id] = *i }); err != nil {
+	if err := n.Update(app, tran); err != nil {
 		t.Fatal(err)
 	}
-	return trans
 }
 
 // Counts returns how executions have ended, by the transactions' keys.
 func Counts(t testing.TB, dir string) map[string]Ended {
 	t.Helper()
-	names, all := Names(t, dir), map[string]Ended{}
+	return count(t, dir, Names(t, dir))
+}
+
+// CountsOf is Counts of an application, by its key.
+func CountsOf(t testing.TB, dir, app string) map[string]Ended {
+	t.Helper()
+	apps, all := map[string]uint32{}, map[uint32]reader.Tran{}
+	update(t, dir, func(id uint32, a *reader.App) { apps[a.Key] = id }, func(id uint32, i *reader.Tran) { all[id] = *i })
+	maps.DeleteFunc(all, func(_ uint32, i reader.Tran) bool { return i.App != apps[app] })
+	return count(t, dir, all)
+}
+
+// count leaves out what has no name.
+func count(t testing.TB, dir string, names map[uint32]reader.Tran) map[string]Ended {
+	t.Helper()
+	all := map[string]Ended{}
 	err := process(t, dir).Changed(true, 0, func(d *reader.CellDelta) {
-		was := all[names[d.Tran].Key]
-		all[names[d.Tran].Key] = Ended{was.Good + d.Count, was.Aborted + d.Aborted, was.Failed + d.Failed}
+		if tran, ok := names[d.Tran]; ok {
+			was := all[tran.Key]
+			all[tran.Key] = Ended{was.Good + d.Count, was.Aborted + d.Aborted, was.Failed + d.Failed}
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
