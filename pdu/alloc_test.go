@@ -29,6 +29,7 @@ func TestAllocsParse(t *testing.T) {
 		{InDom: 1, List: make([]int32, 10)}}}).Append(nil, 0)
 	less := (&Profile{InDoms: []InDomProfile{{List: make([]int32, 3)}}}).Append(nil, 0)
 	store := goldenBytes(t, "store in situ")
+	double := goldenBytes(t, "store of a double")
 	var f Fetch
 	var p Profile
 	var r Result
@@ -42,8 +43,9 @@ func TestAllocsParse(t *testing.T) {
 			}
 			return p.Parse(profile)
 		},
-		"numbers in situ": func() error { return r.Parse(store) },
-		"error":           func() error { return e.Parse(goldenNotConn) },
+		"numbers in situ":   func() error { return r.Parse(store) },
+		"numbers in blocks": func() error { return r.Parse(double) },
+		"error":             func() error { return e.Parse(goldenNotConn) },
 	} {
 		n := testing.AllocsPerRun(100, func() {
 			if err := parse(); err != nil {

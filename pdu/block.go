@@ -9,20 +9,26 @@ import (
 )
 
 // blocks reads the value blocks of the sets, which must fill the rest of the PDU
-// without a gap and belong to one value each; their order is free. What they hold is
-// copied at once, and strings and the like share the copy.
+// without a gap and belong to one value each; their order is free. Where there are strings
+// and the like, all blocks are copied at once, and they share the copy.
 func (c *cursor) blocks(sets []ValueSet) {
 	start := c.off
 	c.checkPlaces(sets, start)
 	if c.err != nil {
 		return
 	}
-	data := slices.Clone(c.buf[start:])
+	var data []byte
 	eachPlace(sets, func(v *pcp.Value) {
 		off := int(v.Bits()) * 4
 		word := binary.BigEndian.Uint32(c.buf[off:])
 		t, end := pcp.Type(word>>24), off+int(word&0xffffff)
-		body := data[off+4-start : end-start : end-start]
+		body := c.buf[off+4 : end : end]
+		if !isNumber(t) {
+			if data == nil {
+				data = slices.Clone(c.buf[start:])
+			}
+			body = data[off+4-start : end-start : end-start]
+		}
 		if t == pcp.TypeString {
 			body = bytes.TrimSuffix(body, []byte{0})
 		}

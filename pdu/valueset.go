@@ -48,6 +48,9 @@ func putBytesBlock[B string | []byte](b []byte, t pcp.Type, value B, nul int) []
 	return putPad(b, n)
 }
 
+// isNumber reports whether a value of this type is a number, which is not kept as bytes.
+func isNumber(t pcp.Type) bool { return t >= pcp.Type32 && t <= pcp.TypeDouble }
+
 // blockValue makes a value of what stands in a block; strings, aggregates and event
 // arrays keep data itself.
 func blockValue(t pcp.Type, data []byte) (pcp.Value, error) {

@@ -76,9 +76,10 @@ func Dial(ctx context.Context, host string, o *Options) (*Conn, error) {
 }
 
 func dial(ctx context.Context, h Host, o Options) (*Conn, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, ErrTimeout)
+	limited, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 	defer cancel()
 	var failed error
+	refused := false
 	for _, t := range h.targets() {
 		c, err := dialTarget(limited, h, o, t)
 		if err == nil {
@@ -87,19 +88,18 @@ func dial(ctx context.Context, h Host, o Options) (*Conn, error) {
 		switch {
 		case ctx.Err() != nil:
 			err = ctx.Err()
-		case limited.Err() != nil:
-			err = context.Cause(limited)
+		case limited.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded):
+			err = ErrTimeout
 		}
+		refused = isRefusal(err)
+		over := refused || err == ErrTimeout || ctx.Err() != nil
 		if failed != nil {
 			err = fmt.Errorf("%w; %w", failed, err)
 		}
-		failed = err
-		if limited.Err() != nil || isAnswer(err) {
+		if failed = err; over {
 			break
 		}
 	}
-	var answer pcp.Error
-	refused := errors.As(failed, &answer)
 	return nil, &Error{Op: "connection", Host: h.String(), Err: failed, again: !refused}
 }
 

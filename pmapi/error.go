@@ -56,3 +56,10 @@ func isAnswer(err error) bool {
 	_, ok := err.(pcp.Error)
 	return ok
 }
+
+// isRefusal reports whether pmcd does not want this client, or the client not this pmcd, so
+// that another attempt ends like this one.
+func isRefusal(err error) bool {
+	var code pcp.Error
+	return errors.As(err, &code) && code != pcp.ErrAgain || errors.Is(err, ErrNotOffered)
+}

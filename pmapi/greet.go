@@ -3,7 +3,6 @@ package pmapi
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,8 +21,8 @@ const (
 )
 
 var (
-	errPlain = errors.New("pmcd does not offer TLS; with ?secure=relaxed it is done without")
-	errLogin = errors.New("pmcd asks for a login by SASL, which this package does not speak; use the Unix socket")
+	errPlain = fmt.Errorf("%w: TLS; with ?secure=relaxed it is done without", ErrNotOffered)
+	errLogin = fmt.Errorf("%w: access without a login by SASL, which this package does not speak; use the Unix socket", ErrNotOffered)
 )
 
 // greet takes pmcd's greeting and introduces the client.

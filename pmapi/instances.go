@@ -39,7 +39,7 @@ func (r requests) InstanceName(ctx context.Context, d pcp.InDom, id int32) (stri
 // own, and most take what stands before the first blank for the whole name. The error
 // wraps pcp.ErrInst where there is no such instance, and none is created.
 func (r requests) LookupInstance(ctx context.Context, d pcp.InDom, name string) (int32, error) {
-	op := fmt.Sprintf("number of instance %q of %v", name, d)
+	op := fmt.Sprintf("number of instance %.80q of %v", name, d)
 	if name == "" {
 		return 0, fmt.Errorf("pmapi: %s: %w", op, pcp.ErrInst) // pmcd would send all
 	}

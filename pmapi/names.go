@@ -72,7 +72,7 @@ type Child struct {
 // there is no such node.
 func (r requests) Children(ctx context.Context, node string) ([]Child, error) {
 	var answer pdu.Names
-	err := r.via.exchange(ctx, &query{op: fmt.Sprintf("names below %q", node),
+	err := r.via.exchange(ctx, &query{op: fmt.Sprintf("names below %.80q", node),
 		request: &pdu.Child{Name: node, Status: true}, answer: &answer,
 		check: func() error { return sameCount(len(answer.Status), len(answer.Names)) }})
 	if err != nil {
@@ -89,6 +89,6 @@ func (r requests) Children(ctx context.Context, node string) ([]Child, error) {
 // its root. See pmTraversePMNS(3). The error wraps pcp.ErrName where there is no such node.
 func (r requests) Traverse(ctx context.Context, node string) ([]string, error) {
 	var answer pdu.Names
-	err := r.ask(ctx, fmt.Sprintf("metrics below %q", node), &pdu.Traverse{Name: node}, &answer)
+	err := r.ask(ctx, fmt.Sprintf("metrics below %.80q", node), &pdu.Traverse{Name: node}, &answer)
 	return answer.Names, err
 }

@@ -112,7 +112,7 @@ func growth(before, after pcp.Value) (float64, error) {
 	// Without their signs, so that one that wraps into the negative goes on.
 	mask := ^uint64(0) >> (64 - size)
 	b, a := before.Bits()&mask, after.Bits()&mask
-	if quarter := mask>>2 + 1; a < b && (b < mask-quarter || a >= quarter) {
+	if quarter := mask>>2 + 1; a < b && (b <= mask-quarter || a >= quarter) {
 		return 0, ErrRestart
 	}
 	return float64((a - b) & mask), nil

@@ -135,7 +135,7 @@ func TestNotReady(t *testing.T) {
 				}
 			}
 			if !anonymous {
-				return // pmcd gives such an agent up later, with or without clients like this
+				return // what becomes of such an agent does not concern its clients
 			}
 			if err := os.Remove(gate); err != nil {
 				t.Fatal(err)
