@@ -114,13 +114,13 @@ func (l *Listener) clear() error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s is in the way and no socket", l.address)
+		return fmt.Errorf("%s exists and is not a socket: remove it, or choose another path", l.address)
 	}
 	c, err := net.Dial("unix", l.address)
 	switch {
 	case err == nil:
 		c.Close()
-		return fmt.Errorf("%s: %w", l.address, syscall.EADDRINUSE)
+		return fmt.Errorf("%s: another program listens there: %w", l.address, syscall.EADDRINUSE)
 	case errors.Is(err, syscall.ECONNREFUSED): // nobody listens
 		return os.Remove(l.address)
 	case errors.Is(err, os.ErrNotExist): // gone by now

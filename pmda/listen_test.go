@@ -185,7 +185,7 @@ func TestListenUnixPathTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = receive(t, "the end of Listen with a file in the way", result)
-	if err == nil || !strings.Contains(err.Error(), "in the way") {
+	if err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("Listen: %v", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "dear" {

@@ -47,7 +47,7 @@ func (c *command) parse(a *Agent, args []string) error {
 		return nil
 	}
 	if len(c.args) > 0 && !c.try.on {
-		return fmt.Errorf("unexpected argument %q", c.args[0])
+		return fmt.Errorf("unexpected argument %q; --help lists the options", c.args[0])
 	}
 	return c.check()
 }
@@ -69,7 +69,7 @@ func (c *command) declare(a *Agent) *pflag.FlagSet {
 	f.BoolVar(&c.try.on, "try", false, "run without PCP and print what would be exported")
 	f.BoolVar(&c.try.json, "json", false, "with --try: print JSON, a line each round")
 	f.Float64Var(&c.try.interval, "every", 1, "with --try: `SECONDS` between two rounds")
-	f.IntVar(&c.try.count, "count", 0, "with --try: `N` rounds; 0 is without end")
+	f.IntVar(&c.try.count, "count", 0, "with --try: `N` rounds; 0 means without end")
 	if a.Flags != nil {
 		own := flag.NewFlagSet("pmda"+a.Name, flag.ContinueOnError)
 		a.Flags(own)

@@ -132,10 +132,10 @@ func TestBad(t *testing.T) {
 		{"engine steam", file + `:1: engine: "steam" is not auto, linux or pro-bing`},
 		{"maxhosts -1", file + `:1: maxhosts: "-1" is not a whole number`},
 		{"maxhosts 1.5", file + `:1: maxhosts: "1.5" is not a whole number`},
-		{"host a!b", file + `:1: host: "a!b": character '!' in host name`},
+		{"host a!b", file + `:1: host: "a!b": the host name holds '!'; letters, digits, hyphens and underscores are allowed`},
 		{"host 10.1", file + `:1: host: "10.1": neither an IPv4 address nor a host name`},
 		{"hosts missing", file + `:1: hosts: open missing: no such file or directory`},
-		{"hosts bad", `bad:2: host: "not!fine": character '!' in host name`},
+		{"hosts bad", `bad:2: host: "not!fine": the host name holds '!'; letters, digits, hyphens and underscores are allowed`},
 		{"create no-such-user-here", file + `:1: create: no user "no-such-user-here" on this machine`},
 		{"create all root", file + `:1: create: "all" cannot stand beside other values`},
 		{"create root\ncreate none", file + `:2: create: "none" cannot stand beside other values`},
@@ -148,7 +148,7 @@ func TestBad(t *testing.T) {
 		{"interval " + strings.Repeat("1", 65536), file + `:1: the line is longer than 65536 bytes`},
 		// All mistakes at once.
 		{"interval 0\nweight 50\nhosts bad\nspeed 1", file + ":1: interval: 0 is not between 0.1 and 86400\n" +
-			"bad:2: host: \"not!fine\": character '!' in host name\n" + file + `:4: unknown keyword "speed"`},
+			"bad:2: host: \"not!fine\": the host name holds '!'; letters, digits, hyphens and underscores are allowed\n" + file + `:4: unknown keyword "speed"`},
 	}
 	for _, tt := range tests {
 		got, err := load(t, tt.text, Defaults())

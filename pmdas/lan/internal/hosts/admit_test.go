@@ -25,7 +25,7 @@ func TestAdmit(t *testing.T) {
 	}{
 		{root, "farvel", nil, "", "10.0.0.1", true},
 		{root, "10.9.9.9", nil, "", "10.9.9.9", false},
-		{root, "a b", ErrName, `host "a b" refused to uid 0: not a valid host name or address: character ' ' in host name`, "", false},
+		{root, "a b", ErrName, `host "a b" refused to uid 0: not a valid host name or address: the host name holds ' '; letters, digits, hyphens and underscores are allowed`, "", false},
 		{stranger, "farvel", ErrUser, `host "farvel" refused to uid 4242: rule create: the user may not add hosts`, "", false},
 		{Who{}, "farvel", ErrUser, `host "farvel" refused to unknown user: rule create: the user may not add hosts`, "", false},
 		{root, "nobody", ErrUnresolved, `host "nobody" refused to uid 0: the name has no usable address: no such name`, "", true},

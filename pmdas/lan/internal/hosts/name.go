@@ -41,7 +41,7 @@ func checkIPv6(name string) error {
 	}
 	for _, c := range []byte(addr.Zone()) {
 		if !isLetterOrDigit(c) && !strings.ContainsRune("._-", rune(c)) {
-			return fmt.Errorf("character %q in the zone", c)
+			return fmt.Errorf("the zone holds %q; letters, digits, hyphens, underscores and dots are allowed", c)
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func checkLabel(label string) error {
 	}
 	for _, c := range []byte(label) {
 		if !isLetterOrDigit(c) && c != '-' && c != '_' {
-			return fmt.Errorf("character %q in host name", c)
+			return fmt.Errorf("the host name holds %q; letters, digits, hyphens and underscores are allowed", c)
 		}
 	}
 	return nil

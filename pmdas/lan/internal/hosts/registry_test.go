@@ -297,7 +297,7 @@ func TestAddRemove(t *testing.T) {
 		}{
 			{8, "farvel", `host "farvel": has id 7 already, not 8`},
 			{7, "ked", `host "ked": id 7 belongs to "farvel"`},
-			{9, "a b", `host "a b": character ' ' in host name`},
+			{9, "a b", `host "a b": the host name holds ' '; letters, digits, hyphens and underscores are allowed`},
 		} {
 			if err := r.Add(bad.id, bad.name, Stored); err == nil || err.Error() != bad.want {
 				t.Errorf("%v, want %v", err, bad.want)
