@@ -188,8 +188,8 @@ func keptRecords(dir string) (files []*file, hist []*uint64, err error) {
 		return nil, nil, err
 	}
 	for i := range uint64(*proc.word32(layout.ProcBlockNext)) {
-		block := 64 * uint64(*proc.word32(*proc.word64(layout.ProcBlocksOff)+4*i))
-		page := 64 * uint64(*proc.word32(block+layout.BlockDir))
+		block := 64 * uint64(*proc.word32(*proc.word64(layout.ProcBlocksOff) + 4*i))
+		page := 64 * uint64(*proc.word32(block + layout.BlockDir))
 		cell := 64 * uint64(*proc.word32(page))
 		if block == 0 || page == 0 || cell == 0 {
 			return nil, nil, fmt.Errorf("block %d has no cell", i)
