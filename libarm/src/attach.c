@@ -1,4 +1,5 @@
-/* How a process begins to measure: with its first arm_init, and a child with its first call. */
+/* How a process begins to measure: with its first arm_init, or, if it is a child, with its first call. Where
+ * there is no directory it measures in memory, and publish.c makes files of that later. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -102,12 +103,42 @@ static void take_names(struct process *p)
 	memcpy(p->address, n->address, sizeof(p->address));
 }
 
+/* Measures in memory. A child of a process that does so has its parent's names. */
+static bool in_memory(struct process *p, struct process *parent)
+{
+	if (names_own(&rt_names_file, parent ? (char *)parent->names : NULL))
+		return false;
+	if (proc_own(&rt_proc_file, ((struct seg_names *)rt_names_file.base)->nonce, rt_chunks_used % CHUNK_MAX))
+		return false;
+	if (parent)
+		inits_nonce = ((struct seg_names *)rt_names_file.base)->nonce;
+	store(&p->place, IN_MEMORY);
+	return true;
+}
+
+static bool no_directory(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == EACCES;
+}
+
+/* A child must find its parent's names, since it has numbers of them. */
+static bool begin(struct process *p, bool create)
+{
+	struct process *parent = process_parent();
+	int err;
+
+	if (parent && load(&parent->place) == IN_MEMORY)
+		return !parent->names_moved && in_memory(p, parent);
+	err = open_files(file_dir("RTIME_ARM_DIR", "/run/rtime/arm"), create);
+	return !err || (create && !parent && no_directory(err) && in_memory(p, NULL));
+}
+
 static bool attach(struct process *p, bool create)
 {
-	/* A parent's descriptors; its mappings stay, as a thread may be in the middle of a call. */
+	/* The parent's descriptors. Its mappings stay, as a thread may be in the middle of a call. */
 	let_go(&rt_names_file.fd);
 	let_go(&rt_proc_file.fd);
-	if (open_files(file_dir("RTIME_ARM_DIR", "/run/rtime/arm"), create))
+	if (!begin(p, create))
 		return false;
 	p->base = rt_proc_file.base;
 	p->limit = rt_proc_file.limit;

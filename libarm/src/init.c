@@ -73,6 +73,7 @@ static int init(const char *name, const char *user)
 		return -1;
 	use_begin(&p->apps[app - 1]);
 	note(p, app, 1);
+	publish_later(p);
 	proc_reopen(&rt_proc_file);
 	room_top_up(p);
 	return (int)app;
@@ -116,6 +117,7 @@ static int getid(int app, const char *name, const char *detail, const arm_data_t
 		add(&p->header->bad_data, 1);
 	if (named_first(p, tran - 1))
 		add(&p->registered, 1);
+	publish_later(p);
 	proc_reopen(&rt_proc_file);
 	room_top_up(p);
 	return (int)tran;

@@ -72,8 +72,15 @@ struct block {
 
 enum process_state { PROCESS_NEW, PROCESS_ATTACHING, PROCESS_READY };
 
+/* Where the process's segments are: in files, in memory without files, or on their way to files. */
+enum place { IN_FILES, IN_MEMORY, MOVING };
+
 struct process {
 	uint32_t state;
+	uint32_t place;
+	uint32_t adding;      /* how many threads make room, or names; none does while memory becomes files */
+	uint32_t has_thread;  /* one that makes files when that is possible */
+	uint32_t names_moved; /* the names have a file already */
 	uint32_t trans_known; /* transactions up to this one have room */
 	char *base;           /* the process's own file */
 	struct seg_tran *trans;
@@ -140,8 +147,10 @@ struct process *rt_attach(bool create);
 struct process *rt_attached(void);
 
 struct process *process_memory(void);
-/* Told of the process once its file is there. */
+/* Told of the process once it measures. */
 void process_begun(struct process *p);
+/* What the parent measured with, if it did; in a child, until it begins itself. */
+struct process *process_parent(void);
 /* No handler runs between these two that could fork; those of faults do. */
 void signals_off(sigset_t *before);
 void signals_back(const sigset_t *before);
@@ -156,12 +165,18 @@ static inline int open_dir(const char *path)
 struct names_file {
 	struct held fd;
 	char *base;
-	bool zeroed; /* by its maker, where the file system cannot allocate */
+	bool zeroed; /* its maker wrote it all, because the file system cannot allocate */
+	bool own;    /* it is memory without a file */
+	char name[64];
 };
 extern struct names_file rt_names_file;
 int names_open(struct names_file *f, const char *dir, bool create);
 void names_close(struct names_file *f);
 bool names_named(const struct names_file *f, const char *dir);
+int names_own(struct names_file *f, char *parents);
+int names_make(struct names_file *f, int dir, struct new_file *n);
+int names_under(struct names_file *f);
+int names_publish(struct names_file *f, struct new_file *n);
 int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len);
 #define NAMES_APP_HASH ((uint64_t)sizeof(struct seg_names))
 #define NAMES_TRAN_HASH (NAMES_APP_HASH + 4 * APP_HASH_LEN)
@@ -189,14 +204,26 @@ struct proc_file {
 	struct held fd;
 	char *base;
 	uint64_t limit;
-	char dir[256], name[96];
+	char dir[256], name[96]; /* empty while there is no file */
 };
 extern struct proc_file rt_proc_file;
 int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t first_chunk);
 void proc_remove(struct proc_file *f);
+int proc_own(struct proc_file *f, uint64_t nonce, uint32_t first_chunk);
+int proc_make(struct proc_file *f, struct process *p, int dir, struct new_file *n);
+int proc_under(struct proc_file *f, struct process *p);
+int proc_publish(struct proc_file *f, const char *dir, struct new_file *n);
 int proc_reopen(struct proc_file *f);
 void proc_tables(struct process *p);
 void proc_apart(const struct proc_file *f, struct process *p);
+
+/* publish.c: a process that measures before there is a directory. */
+bool publish_enter(struct process *p);
+void publish_leave(struct process *p);
+void publish_wait(struct process *p);
+void publish_try(struct process *p);
+void publish_later(struct process *p);
+void publish_forget(void);
 
 /* room.c: room in the process's file. Offsets; 0: there is none. */
 uint64_t room_take(struct process *p, uint64_t len);

@@ -133,18 +133,30 @@ static uint32_t number(const struct entry *e)
 	}
 }
 
+/* Waits while memory becomes files, so that no name is added meanwhile. */
+static uint32_t number_in(struct process *p, const struct entry *e)
+{
+	uint32_t id;
+
+	while (!publish_enter(p))
+		publish_wait(p);
+	id = number(e);
+	publish_leave(p);
+	return id;
+}
+
 uint32_t lookup_app(struct process *p, const struct key *k, const char *name, const char *user)
 {
 	struct entry e = { &apps, (char *)p->names, k, 0, name, user };
 
-	return number(&e);
+	return number_in(p, &e);
 }
 
 uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const char *name,
 		     const char *detail)
 {
 	struct entry e = { &trans, (char *)p->names, k, app, name, detail };
-	uint32_t id = number(&e);
+	uint32_t id = number_in(p, &e);
 
 	if (id)
 		tran_refresh(p, id);

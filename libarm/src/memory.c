@@ -1,4 +1,4 @@
-/* The process's own state, and how a child comes to have none. */
+/* The process's own state, and how a child comes to begin without any. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,8 +13,18 @@
 
 union wiped rt_wiped;
 
-static struct process *begun; /* the parent's, to a child that has not begun itself */
-static bool told;             /* of forks of the C library's */
+static struct process *begun;  /* this process's; its parent's in a child that has not begun itself */
+static struct process *parent; /* the same, once in_child has been called */
+static bool told;              /* the C library says when it forks */
+
+/* While memory becomes files a child would get half of each. */
+static void before_fork(void)
+{
+	struct process *p = load_acquire(&rt_process);
+
+	if (p)
+		publish_wait(p);
+}
 
 /* After fork, but not after a clone that the C library does not know of. */
 static void in_child(void)
@@ -24,15 +34,23 @@ static void in_child(void)
 
 	memset(&rt_wiped.is, 0, sizeof(rt_wiped.is));
 	begun = NULL;
-	if (p)
+	publish_forget();
+	if (p) {
+		parent = p;
 		proc_apart(&rt_proc_file, p);
+	}
 	errno = err;
 }
 
-/* Not later, as it may allocate. */
+struct process *process_parent(void)
+{
+	return begun ? begun : parent;
+}
+
+/* This is not done later, because it may allocate. */
 __attribute__((constructor)) static void tell_of_forks(void)
 {
-	told = pthread_atfork(NULL, NULL, in_child) == 0;
+	told = pthread_atfork(before_fork, NULL, in_child) == 0;
 }
 
 /* NULL if there is no memory. */

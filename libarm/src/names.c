@@ -93,24 +93,37 @@ static bool plan_is_ours(const struct seg_names *have)
 	       SAME(have, &want, app_hash_off, language);
 }
 
-static int fill(int fd)
+static void fill_header(struct seg_names *h)
 {
-	struct seg_names h;
+	memset(h, 0, sizeof(*h));
+	fill_plan(h);
+	host_address(h);
+	h->nonce = random_u64();
+	h->language = SEG_LANGUAGE_C;
+}
+
+/* Gives a file its length, and room for the first part of it. */
+static int lengthen(int fd, uint64_t room, bool *zeroed)
+{
 	int err = file_beyond_limit(NAMES_SIZE) ? EFBIG : 0;
 
 	if (!err && ftruncate(fd, (off_t)NAMES_SIZE))
 		err = errno;
 	if (!err)
-		err = file_allocate(fd, 0, NAMES_APPS);
-	if (err == EOPNOTSUPP || err == ENOSYS)
-		err = file_zero(fd, 0, NAMES_SIZE);
+		err = file_allocate(fd, 0, room);
+	*zeroed = err == EOPNOTSUPP || err == ENOSYS;
+	return *zeroed ? file_zero(fd, 0, NAMES_SIZE) : err;
+}
+
+static int fill(int fd)
+{
+	struct seg_names h;
+	bool zeroed;
+	int err = lengthen(fd, NAMES_APPS, &zeroed);
+
 	if (err)
 		return err;
-	memset(&h, 0, sizeof(h));
-	fill_plan(&h);
-	host_address(&h);
-	h.nonce = random_u64();
-	h.language = SEG_LANGUAGE_C;
+	fill_header(&h);
 	return pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) ? 0 : EIO;
 }
 
@@ -153,7 +166,7 @@ static int open_own(const char *dir, const char *name, int *fd)
 	return EPERM;
 }
 
-static void put_name(char name[32])
+static void put_name(char *name)
 {
 	memcpy(put_number(name, geteuid(), 10, 1), ".names", sizeof(".names"));
 }
@@ -178,18 +191,103 @@ static int join(struct names_file *f, const char *dir, const char *name)
 	return err;
 }
 
+/* A child looks first for the file of its parent, which may have another name. */
 int names_open(struct names_file *f, const char *dir, bool create)
 {
-	char name[32];
 	int err;
 
-	put_name(name);
 	f->base = NULL;
-	err = join(f, dir, name);
+	f->own = false;
+	if (f->name[0] == '.' && (!(err = join(f, dir, f->name)) || !create))
+		return err;
+	put_name(f->name);
+	err = join(f, dir, f->name);
 	if (err != ENOENT || !create)
 		return err;
-	err = make(dir, name);
-	return err ? err : join(f, dir, name);
+	err = make(dir, f->name);
+	return err ? err : join(f, dir, f->name);
+}
+
+/* Names in memory, the parent's or new ones. The file that they become is this process's alone. */
+int names_own(struct names_file *f, char *parents)
+{
+	f->base = parents;
+	f->own = true;
+	f->name[0] = 0;
+	if (parents) {
+		((struct seg_names *)f->base)->nonce = random_u64();
+		return 0;
+	}
+	f->base = mmap(NULL, (size_t)NAMES_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (f->base == MAP_FAILED) {
+		f->base = NULL;
+		return ENOMEM;
+	}
+	madvise(f->base, (size_t)NAMES_SIZE, MADV_DONTDUMP);
+	madvise(f->base, (size_t)NAMES_SIZE, MADV_NOHUGEPAGE);
+	fill_header((struct seg_names *)f->base);
+	return 0;
+}
+
+/* How much of names in memory is in use, up to the end of a step. */
+static uint64_t used(const struct names_file *f)
+{
+	uint64_t n = ((struct seg_names *)f->base)->tran_next;
+	uint64_t end = NAMES_TRANS + n * sizeof(struct seg_tran);
+
+	end = (end + STEP - 1) / STEP * STEP;
+	return end < NAMES_SIZE ? end : NAMES_SIZE;
+}
+
+/* Makes a file that names in memory can move to. The process may have become another user meanwhile. */
+int names_make(struct names_file *f, int dir, struct new_file *n)
+{
+	int err = file_create(n, dir, FILE_MODE);
+
+	((struct seg_names *)f->base)->uid = geteuid();
+	if (!err)
+		err = lengthen(n->fd, used(f), &f->zeroed);
+	if (!err) {
+		err = hold(&f->fd, n->fd);
+		n->fd = err ? -1 : f->fd.fd;
+	}
+	if (err)
+		file_abandon(n);
+	return err;
+}
+
+int names_under(struct names_file *f)
+{
+	uint64_t len = used(f);
+	int err = file_put_under(f->base, len, f->fd.fd, 0);
+
+	if (!err && len < NAMES_SIZE &&
+	    mmap(f->base + len, (size_t)(NAMES_SIZE - len), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, f->fd.fd, (off_t)len) == MAP_FAILED)
+		err = errno;
+	if (!err) {
+		madvise(f->base, (size_t)NAMES_SIZE, MADV_DONTDUMP);
+		f->own = false;
+	}
+	return err;
+}
+
+/* The user's names may have a file already, with other numbers. Then this one gets the name of those that
+ * only the processes use that have them: the agent removes such a file when these have ended. */
+int names_publish(struct names_file *f, struct new_file *n)
+{
+	char *p;
+	int err;
+
+	put_name(f->name);
+	err = file_publish(n, f->name, false);
+	if (err != EEXIST)
+		return err;
+	memcpy(f->name, ".aside-", sizeof(".aside-"));
+	p = put_number(f->name + strlen(f->name), geteuid(), 10, 1);
+	*p++ = '-';
+	put_number(p, ((struct seg_names *)f->base)->nonce, 16, 16);
+	return file_publish(n, f->name, false);
 }
 
 void names_close(struct names_file *f)
@@ -205,11 +303,9 @@ bool names_named(const struct names_file *f, const char *dir)
 {
 	int at = open_dir(dir);
 	struct stat st;
-	char name[32];
 	bool is;
 
-	put_name(name);
-	is = at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == f->fd.dev && st.st_ino == f->fd.ino;
+	is = at >= 0 && fstatat(at, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == f->fd.dev && st.st_ino == f->fd.ino;
 	if (at >= 0)
 		close(at);
 	return is;
@@ -218,14 +314,12 @@ bool names_named(const struct names_file *f, const char *dir)
 /* Opens the file anew where the program has closed its descriptor. */
 static int reopen(struct names_file *f, const char *dir)
 {
-	char name[32];
 	struct held h;
 	int fd, err;
 
 	if (holds(&f->fd))
 		return 0;
-	put_name(name);
-	err = open_own(dir, name, &fd);
+	err = open_own(dir, f->name, &fd);
 	if (err || (err = hold(&h, fd)))
 		return err;
 	if (h.dev == f->fd.dev && h.ino == f->fd.ino) {
@@ -236,13 +330,13 @@ static int reopen(struct names_file *f, const char *dir)
 	return ENOENT;
 }
 
-/* Sees to it that a record has room. It may have, already: then nothing changes. */
+/* Sees to it that a record has room. If it has room already, nothing changes. */
 int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len)
 {
 	uint64_t from = off / STEP * STEP, to = (off + len + STEP - 1) / STEP * STEP;
 	int err;
 
-	if (f->zeroed)
+	if (f->zeroed || f->own)
 		return 0;
 	if ((err = reopen(f, dir)))
 		return err;

@@ -1,6 +1,6 @@
 /*
- * The process's own file. A range of addresses is reserved once, and the file grows under
- * it: pointers into it stay good for the life of the process.
+ * The process's own file. A range of addresses is reserved once, and the file grows under it, so that
+ * pointers into it stay good for the life of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,12 +67,13 @@ static void fill(struct seg_proc *h, uint64_t nonce, uint32_t first_chunk)
 }
 
 /* Processes with a limit on address space or locked memory get a smaller range. */
-static int map(struct proc_file *f)
+static int map(struct proc_file *f, int fd)
 {
 	uint64_t len = sizeof(void *) == 8 ? 1024ull * MIB : 64ull * MIB;
+	int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
 
 	for (; len >= MIB; len /= 4) {
-		f->base = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd.fd, 0);
+		f->base = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd, 0);
 		if (f->base != MAP_FAILED) {
 			madvise(f->base, (size_t)len, MADV_DONTDUMP);
 			f->limit = len;
@@ -96,7 +97,7 @@ static int fill_file(struct proc_file *f, struct new_file *n, uint64_t nonce, ui
 	if (!err)
 		err = file_lock(f->fd.fd);
 	if (!err)
-		err = map(f);
+		err = map(f, f->fd.fd);
 	if (!err)
 		fill((struct seg_proc *)f->base, nonce, first_chunk);
 	return err;
@@ -114,12 +115,8 @@ int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t f
 	err = file_create(&n, at, FILE_MODE);
 	if (!err)
 		err = fill_file(f, &n, nonce, first_chunk);
-	if (!err) {
-		strcpy(f->dir, dir);
-		strcpy(f->name, n.name + strlen(".new-"));
-		strcat(f->name, ".arm");
-		err = file_publish(&n, f->name, true);
-	}
+	if (!err)
+		err = proc_publish(f, dir, &n);
 	if (err) {
 		if (f->base)
 			munmap(f->base, (size_t)f->limit);
@@ -129,6 +126,63 @@ int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t f
 	}
 	close(at);
 	return err;
+}
+
+/* Memory in place of a file. */
+int proc_own(struct proc_file *f, uint64_t nonce, uint32_t first_chunk)
+{
+	int err = map(f, -1);
+
+	if (err)
+		return err;
+	f->fd.fd = -1;
+	f->dir[0] = f->name[0] = 0;
+	madvise(f->base, (size_t)f->limit, MADV_NOHUGEPAGE);
+	fill((struct seg_proc *)f->base, nonce, first_chunk);
+	return 0;
+}
+
+/* Makes a file that the memory can move to. The process may have become another user meanwhile. */
+int proc_make(struct proc_file *f, struct process *p, int dir, struct new_file *n)
+{
+	int err = file_create(n, dir, FILE_MODE);
+
+	p->header->uid = geteuid();
+	if (!err)
+		err = file_room(n->fd, 0, load(&p->backed));
+	if (!err) {
+		err = hold(&f->fd, n->fd);
+		n->fd = err ? -1 : f->fd.fd;
+	}
+	if (!err)
+		err = file_lock(f->fd.fd);
+	if (err) {
+		f->fd.fd = -1;
+		file_abandon(n);
+	}
+	return err;
+}
+
+int proc_under(struct proc_file *f, struct process *p)
+{
+	uint64_t len = load(&p->backed);
+	int err = file_put_under(p->base, len, f->fd.fd, 0);
+
+	if (!err && len < p->limit &&
+	    mmap(p->base + len, (size_t)(p->limit - len), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, f->fd.fd, (off_t)len) == MAP_FAILED)
+		err = errno;
+	if (!err)
+		madvise(p->base, (size_t)p->limit, MADV_DONTDUMP);
+	return err;
+}
+
+int proc_publish(struct proc_file *f, const char *dir, struct new_file *n)
+{
+	strcpy(f->dir, dir);
+	strcpy(f->name, n->name + strlen(".new-"));
+	strcat(f->name, ".arm");
+	return file_publish(n, f->name, true);
 }
 
 /* What the file's tables are to this process. */
@@ -197,6 +251,8 @@ static void copy_apart(struct process *p)
  * whole range stays mapped: the call may still read there where the parent has gone on. */
 void proc_apart(const struct proc_file *f, struct process *p)
 {
+	if (load(&p->place) == IN_MEMORY)
+		return; /* it is the child's alone */
 	if (f->base != p->base || !holds(&f->fd) ||
 	    mmap(p->base, (size_t)p->limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
 		 f->fd.fd, 0) == MAP_FAILED)

@@ -35,20 +35,23 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Several threads may do this at once: allocating what is allocated changes nothing. The parent's file
- * does not grow for what is left of a call in a child. */
+/* Several threads may do this at once: to allocate what is allocated changes nothing. What is left of a call
+ * of the parent's in a child does not let the parent's file grow. */
 static int grow(struct process *p, uint64_t from, uint64_t to)
 {
-	int err = p == load_acquire(&rt_process) ? proc_reopen(&rt_proc_file) : ENOMEM;
+	int err = 0;
 
-	if (!err)
-		err = to > p->limit ? ENOMEM : file_room(rt_proc_file.fd.fd, from, to - from);
-	if (err)
-		return err;
-	while (from < to && !cas(&p->backed, &from, to))
+	if (p != load_acquire(&rt_process) || to > p->limit)
+		return ENOMEM;
+	if (!publish_enter(p))
+		return EAGAIN;
+	if (load(&p->place) == IN_FILES && !(err = proc_reopen(&rt_proc_file)))
+		err = file_room(rt_proc_file.fd.fd, from, to - from);
+	while (!err && from < to && !cas(&p->backed, &from, to))
 		;
 	show64(&p->header->backed, &p->backed);
-	return 0;
+	publish_leave(p);
+	return err;
 }
 
 /* fallocate is a point of cancellation, and changes errno. */
@@ -66,7 +69,7 @@ static int grow_guarded(struct process *p, uint64_t from, uint64_t to)
 	return err;
 }
 
-/* Makes room for len bytes behind at. After a failure it does not try again at once. */
+/* Makes room for len bytes behind at. It does not try again right after a failure. */
 static bool make_room(struct process *p, uint64_t at, uint64_t len)
 {
 	uint64_t backed = load_acquire(&p->backed), step, now;

@@ -88,7 +88,8 @@ static void read_file(struct process *p)
 }
 
 /* Reads the file, unless another thread does or it is too early. What is left of a call of the parent's in
- * a child reads nothing. */
+ * a child reads nothing. A process that measures in memory, and has no thread that makes files, tries to
+ * make them here. */
 void switches_read(struct process *p, uint64_t now)
 {
 	uint64_t next = load(&p->switches_next);
@@ -97,6 +98,8 @@ void switches_read(struct process *p, uint64_t now)
 	if (now < next || !cas(&p->switches_next, &next, now + every_ns) || p != load_acquire(&rt_process))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (load(&p->place) == IN_MEMORY && !load(&p->has_thread))
+		publish_try(p);
 	read_file(p);
 	pthread_setcancelstate(state, &state);
 	errno = saved;

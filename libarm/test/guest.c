@@ -3,13 +3,26 @@
 
 #include "guest.h"
 
+/* The program is measured in memory meanwhile; early.c sees how that comes into files. */
+static void works_in_memory(void)
+{
+	int i;
+
+	all_works();
+	for (i = 0; i < 1000; i++)
+		CHECK((held[i] = begin(tran)) > 0);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(finish(held[i]), 0);
+	CHECK_EQ(arm_end(1, 0, NULL, 0), 0);
+}
+
 static void missing_directory(void)
 {
 	char elsewhere[80];
 
 	snprintf(elsewhere, sizeof(elsewhere), "%s-elsewhere", test_dir);
 	CHECK(rename(test_dir, elsewhere) == 0);
-	nothing_works();
+	works_in_memory();
 	CHECK(rename(elsewhere, test_dir) == 0);
 	all_works();
 }
@@ -21,8 +34,8 @@ static void not_a_directory(void)
 	snprintf(path, sizeof(path), "%s/file", test_dir);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	setenv("RTIME_ARM_DIR", path, 1);
-	nothing_works();
-	unlink(path);
+	works_in_memory();
+	CHECK(unlink(path) == 0);
 	setenv("RTIME_ARM_DIR", test_dir, 1);
 	all_works();
 }
@@ -31,7 +44,7 @@ static void unwritable(void)
 {
 	CHECK(chmod(test_dir, 0755) == 0);
 	CHECK(seteuid(65534) == 0);
-	nothing_works();
+	works_in_memory();
 	CHECK(seteuid(0) == 0 && chmod(test_dir, 03773) == 0 && seteuid(65534) == 0);
 	all_works();
 }
@@ -202,6 +215,10 @@ long syscall(long number, ...)
 
 	if (number == SYS_gettid)
 		return gettid();
+	if (number == SYS_userfaultfd) { /* the kernel refuses it in many containers */
+		errno = EPERM;
+		return -1;
+	}
 	CHECK_EQ(number, SYS_renameat2);
 	va_start(ap, number);
 	dir = va_arg(ap, int);

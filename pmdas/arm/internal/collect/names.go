@@ -9,9 +9,10 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// maxNames is how many files of names of one user are read, those included that were
-// removed while processes used them.
-const maxNames = 8
+// maxNames is how many files of names of one user are read. A user has one, one more for each
+// that was removed while processes used it, and one for each process that began before there
+// was a directory.
+const maxNames = 128
 
 // account is what belongs to a user.
 type account struct {
