@@ -38,8 +38,8 @@ func User(name string) Option { return func(o *options) { o.user = name } }
 // Dir says where segments lie: by default in $RTIME_ARM_DIR, or else in /run/rtime/arm.
 func Dir(path string) Option { return func(o *options) { o.dir = path } }
 
-// NewApplication names an application (arm_init). It never fails: Err tells whether
-// anything is measured. The name has up to 127 bytes, of which the first 31 that are not
+// NewApplication names an application (arm_init). It never fails: Err tells whether the agent
+// sees what is measured. The name has up to 127 bytes, of which the first 31 that are not
 // blank count.
 func NewApplication(name string, opts ...Option) *Application {
 	var o options
@@ -82,7 +82,7 @@ func (a *Application) attached(w *writer.Writer) (ok bool) {
 	if a.closed {
 		return true
 	}
-	if a.writer == nil {
+	if a.writer != w {
 		id, err := w.OpenApp(a.key, a.name, a.user)
 		if a.full = err; err != nil {
 			return errors.Is(err, ErrFull)
@@ -141,8 +141,8 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 
 var full error = ErrFull
 
-// Err returns nil if the application is measured, and otherwise why it is not, or not
-// yet.
+// Err returns nil if the application is measured and the agent can see that, and otherwise why
+// not, or not yet.
 func (a *Application) Err() error {
 	if a == nil || a.err != nil {
 		return a.refused()

@@ -197,16 +197,43 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestLater: without a directory nothing is measured, quietly; when it is there, it is.
+// TestLater: what is measured before there is a directory appears when it comes, whether its
+// application was closed meanwhile or not, and what ran then counts once.
 func TestLater(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
+	bytes, level, name := arm.NewCounter("bytes"), arm.NewGauge("level"), arm.NewString("name")
 	app := arm.NewApplication("app", arm.Dir(dir))
 	t.Cleanup(func() { app.Close() })
-	tr := app.Transaction("t")
+	tr := app.Transaction("t", arm.Metrics(bytes, level, name))
 	closed := arm.NewApplication("closed", arm.Dir(dir))
+	if !closed.Transaction("t").Start(ctx).Stop(arm.Failed) {
+		t.Error("not measured")
+	}
 	closed.Close()
-	if tr.Start(ctx).Stop(arm.Good) || !errors.Is(app.Err(), fs.ErrNotExist) || !errors.Is(tr.Err(), fs.ErrNotExist) {
+	for range 49 {
+		if !tr.Start(ctx).Stop(arm.Good) {
+			t.Error("not measured")
+		}
+	}
+	inside, parent := tr.StartContext(ctx)
+	child := tr.Start(inside, bytes.Value(1))
+	if !child.Stop(arm.Good, bytes.Value(8), level.Value(-3), name.Value("x")) || !tr.Report(time.Second, arm.Good) {
+		t.Error("not measured")
+	}
+	if !errors.Is(app.Err(), fs.ErrNotExist) || !errors.Is(tr.Err(), fs.ErrNotExist) {
 		t.Error(app.Err(), tr.Err())
+	}
+	var stop atomic.Bool
+	var counted atomic.Uint64
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for !stop.Load() {
+				if tr.Start(ctx).Stop(arm.Good) {
+					counted.Add(1)
+				}
+			}
+		})
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -216,11 +243,25 @@ func TestLater(t *testing.T) {
 			t.Fatal(tr.Err())
 		}
 	}
-	if !tr.Start(ctx).Stop(arm.Good) || !app.Transaction("another").Start(ctx).Stop(arm.Good) {
-		t.Error("not measured")
+	stop.Store(true)
+	wg.Wait()
+	if !parent.Stop(arm.Good) || parent.Stop(arm.Good) {
+		t.Error("what ran is not counted once")
 	}
-	if got := read(t, dir, 1); got.good != 1 {
-		t.Errorf("%+v", got)
+	ids := map[string]uint32{}
+	for id, key := range keys(t, dir) {
+		ids[key] = id
+	}
+	got := read(t, dir, ids["app/t"])
+	if want := 49 + 3 + counted.Load(); got.good != want {
+		t.Errorf("%d are counted, want %d", got.good, want)
+	}
+	minus := uint64(1<<64 - 3)
+	if m := got.metrics; m[0].sum != 7 || m[0].count != 2 || m[1].sum != minus || m[1].count != 1 || m[2].count != 0 || m[6].count != 1 {
+		t.Errorf("metrics %+v", m)
+	}
+	if got := read(t, dir, ids["closed/t"]); got.failed != 1 {
+		t.Errorf("of the application that was closed: %+v", got)
 	}
 	if closed.Transaction("t").Start(ctx).Stop(arm.Good) {
 		t.Error("what was closed before is measured")

@@ -21,9 +21,9 @@
 // start a second, which reads what the agent asks to be traced. Counts are exact, and what
 // had stopped is counted even if the program is killed.
 //
-// It is a guest in the program: it never waits, prints or fails. Where there is no
-// directory that it can write to it does nothing, and attaches later if there is one;
-// Application.Err tells. Names become keys: blanks are removed and 31 bytes are kept.
+// It is a guest in the program: it never waits, prints or fails. While there is no directory
+// that it can write to, it counts in memory of the process alone, and Application.Err says
+// why. When there is one, all of that is added to the process's file there. Names become keys: blanks are removed and 31 bytes are kept.
 // Programs of one user, in Go or in C with libarm, that give the same names count in the
 // same application and transaction.
 //

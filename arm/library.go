@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
-// How long to wait before a directory that could not be written is tried again. Each
-// time takes twice as long as the one before.
+// How long to wait before a directory that could not be written is tried again. Each wait is
+// twice as long as the one before.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
@@ -20,9 +20,10 @@ const (
 type library struct {
 	dir string
 
-	mu     sync.Mutex // guards what follows; never taken in Start or Stop
-	writer *writer.Writer
-	err    error // why there is none
+	mu     sync.Mutex     // guards what follows; never taken in Start or Stop
+	writer *writer.Writer // counts in memory until files can be made; nil if there is no memory
+	err    error          // why there are no files
+	early  *writer.Writer // counted in memory before there was writer; nil once that has moved
 	open   map[*Application]struct{}
 	wait   time.Duration
 	timer  *time.Timer // runs while applications wait for a writer
@@ -62,10 +63,24 @@ func (l *library) add(a *Application) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[a] = struct{}{}
-	l.attach()
-	if l.writer != nil && !a.attached(l.writer) {
+	if l.attach() {
+		l.bind()
+	} else if l.writer != nil && !a.attached(l.writer) {
 		l.schedule()
 	}
+}
+
+// bind gives all applications the writer.
+func (l *library) bind() {
+	if l.writer == nil {
+		return
+	}
+	for a := range l.open {
+		if !a.attached(l.writer) {
+			l.schedule()
+		}
+	}
+	l.move()
 }
 
 // remove lets an application go.
@@ -73,21 +88,38 @@ func (l *library) remove(a *Application) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, a)
-	if len(l.open) == 0 && l.timer != nil {
+	if len(l.open) == 0 && l.timer != nil && l.writer != nil && !l.writer.IsMemory() && l.early == nil {
 		l.timer.Stop()
 		l.timer, l.wait = nil, 0
 	}
 }
 
-// attach tries to get a writer, and to try again later if there is none. The caller
-// holds l.mu.
-func (l *library) attach() {
-	if l.writer == nil {
-		l.writer, l.err = writer.Attach(l.dir)
+// attach sees to it that there is a writer. Without files it is one that counts in memory, and
+// attach is called again later. It reports whether there are files now that were not there
+// before. The caller holds l.mu.
+func (l *library) attach() (files bool) {
+	if l.writer != nil && !l.writer.IsMemory() {
+		return false
+	}
+	var w *writer.Writer
+	if w, l.err = writer.Attach(l.dir); l.err == nil {
+		l.early, l.writer = l.writer, w
+		return true
 	}
 	if l.writer == nil {
+		l.writer, _ = writer.InMemory() // l.err says more than its error
+	}
+	l.schedule()
+	return false
+}
+
+// move adds to the files what was counted in memory before, once all starts go to the files.
+func (l *library) move() {
+	if l.early != nil && l.early.MoveTo(l.writer) != nil {
 		l.schedule()
+		return
 	}
+	l.early = nil
 }
 
 // schedule has what lacks a writer, or room for a name, tried again. The caller holds l.mu.
@@ -107,26 +139,18 @@ func (l *library) later() {
 func (l *library) retry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.timer == nil || len(l.open) == 0 {
+	if l.timer == nil {
 		return
 	}
 	l.timer = nil
 	l.attach()
-	if l.writer == nil {
-		return
-	}
-	ok := true
-	for a := range l.open {
-		ok = a.attached(l.writer) && ok
-	}
-	if ok {
+	l.bind()
+	if l.timer == nil {
 		l.wait = 0
-	} else {
-		l.schedule()
 	}
 }
 
-// error returns nil once there is a writer and all applications have it.
+// error returns nil once there are files.
 func (l *library) error() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,7 @@
 package arm_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -105,4 +106,21 @@ func (c *counts) block(f image, off uint64, tran uint32) {
 			})
 		}
 	}
+}
+
+// keys returns the keys of all transactions in the file of names, as APPLICATION/TRANSACTION.
+func keys(t testing.TB, dir string) map[uint32]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.NamesSuffix))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	f, all := readFile(t, paths[0]), map[uint32]string{}
+	text := func(off uint64) string { return string(bytes.TrimRight(f[off:off+layout.KeyMax+1], "\x00")) }
+	for id := uint32(1); id <= f.u32(layout.NamesTranNext); id++ {
+		at := f.u64(layout.NamesTransOff) + uint64(id-1)*layout.TranLen
+		app := f.u64(layout.NamesAppsOff) + uint64(f.u32(at+layout.TranApp)-1)*layout.AppLen
+		all[id] = text(app+layout.AppKey) + "/" + text(at+layout.TranKey)
+	}
+	return all
 }

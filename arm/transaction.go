@@ -47,7 +47,7 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 // bind is called once there is a writer and the application has its number, which lets
 // the transaction be measured. It reports whether it need not be called again.
 func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
-	if t.err != nil || t.tran.Load() != nil {
+	if old := t.tran.Load(); t.err != nil || old != nil && old.Of(w) {
 		return true
 	}
 	tran, err := w.Tran(app, t.key, t.name, t.detail)
@@ -62,8 +62,8 @@ func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
 	return true
 }
 
-// Err returns nil if the transaction is measured, and otherwise why it is not, or not
-// yet. ErrMetric says that it is, but without its metrics.
+// Err returns nil if the transaction is measured and the agent can see that, and otherwise why
+// not, or not yet. ErrMetric says that it is, but without its metrics.
 func (t *Transaction) Err() error {
 	if t == nil {
 		return ErrClosed

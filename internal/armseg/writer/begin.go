@@ -41,9 +41,9 @@ func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 	if t.Traced() {
 		flags |= layout.FlagAgentTrace
 	}
-	var slotFlags uint32
+	slotFlags := get32(r.slot, layout.SlotFlags)
 	if flags != 0 {
-		slotFlags = layout.SlotTraced
+		slotFlags |= layout.SlotTraced
 	}
 	if ok {
 		asked |= flagParent
@@ -55,7 +55,7 @@ func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 	from := len(own)
 	own = t.w.own(&parent, flags, r.handle(), t.ID, own)
 	r.run()
-	if slotFlags != 0 {
+	if flags != 0 {
 		t.w.trace(&event{kind: layout.EventKindStart, tran: t.ID, handle: r.handle(), time: r.began(),
 			flags: asked, given: &values, parent: given, own: own[from:]})
 	}
@@ -76,6 +76,12 @@ func (r *Running) stopWith(d, now uint64, s Status, values []Value) {
 	if get32(r.slot, layout.SlotFlags)&layout.SlotTraced != 0 {
 		c.b.w.trace(&event{kind: layout.EventKindStop, tran: c.tran.ID, handle: r.handle(), time: now,
 			duration: d, status: s, given: &given})
+	}
+	if c.b.w.memory {
+		c.move()
+		if next := c.tran.next.Load(); next != nil {
+			c.b.w.movePairs(next.w)
+		}
 	}
 }
 

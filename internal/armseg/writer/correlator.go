@@ -14,6 +14,9 @@ func (w *Writer) own(parent *layout.Correlator, flags byte, handle, tran uint32,
 		Flags: flags, Vendor: layout.Vendor, Version: layout.AgentVersion, Instance: uint16(w.names.uid),
 		Handle: handle, Class: tran,
 	}
+	if w.memory {
+		c.Class = 0 // the number is no one's but this process's
+	}
 	var context [layout.TraceContextLen]byte
 	if parent.TraceContext() {
 		c.AddrFormat = layout.AddrTraceContext

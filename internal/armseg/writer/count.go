@@ -46,6 +46,9 @@ func (t *Tran) Report(d uint64, s Status) (ok bool) {
 		return false
 	}
 	c.count(d, uint64(t.w.now()+t.w.offset), s)
+	if t.w.memory {
+		c.move()
+	}
 	return true
 }
 
@@ -62,7 +65,7 @@ func (t *Tran) claim() Running {
 	if slot == nil {
 		return Running{}
 	}
-	release64((*uint64)(unsafe.Add(slot, layout.SlotPair)), 0) // and the flags
+	release64((*uint64)(unsafe.Add(slot, layout.SlotPair)), t.w.slotFlags)
 	release64((*uint64)(unsafe.Add(slot, layout.SlotUpdate)), 0)
 	return Running{c: c, slot: slot, active: active}
 }

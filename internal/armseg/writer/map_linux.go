@@ -18,7 +18,7 @@ import (
 
 // segFile is a file of the directory that is mapped for as long as the process lives.
 type segFile struct {
-	path string
+	path string // empty: it is memory without a file
 	base unsafe.Pointer
 	size uint64 // bytes of the mapping; of a process's file only the first are backed
 
@@ -66,6 +66,15 @@ func (f *segFile) hold() (int, error) {
 }
 
 const openFlags = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
+
+// mapMemory maps memory without a file.
+func mapMemory(length uint64) (*segFile, error) {
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(length), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("no memory to measure in: %w", err)
+	}
+	return &segFile{fd: -1, base: p, size: length}, nil
+}
 
 // makeFile makes an empty file of mode 640, whatever the umask, under the name that it
 // has before it is published.
@@ -145,6 +154,9 @@ func (f *segFile) belowLimit(size uint64) error {
 // reserve sees to it that n bytes at off have room in the file system, so that a store
 // into them cannot fail. What is there stays as it is.
 func (f *segFile) reserve(off, n uint64) error {
+	if f.path == "" {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fd, heldErr := f.hold()

@@ -15,6 +15,7 @@ type Tran struct {
 	words tranWords
 	cells []atomic.Pointer[cell] // one for each of the writer's blocks, made when first used
 	descs atomic.Pointer[[layout.Metrics + 1]Metric]
+	next  atomic.Pointer[Tran] // where to move what is counted, for a writer without files
 }
 
 // cell is what a block knows of a transaction.
@@ -42,6 +43,9 @@ func (w *Writer) Tran(app uint32, key, descr, detail string) (t *Tran, err error
 	}
 	return t, nil
 }
+
+// Of reports whether the transaction is one of the writer's.
+func (t *Tran) Of(w *Writer) bool { return t.w == w }
 
 // Activate makes the transaction active again; ok is false where its application is not.
 func (t *Tran) Activate() (ok bool) { return t.w.names.activate(t.App, t.ID) }

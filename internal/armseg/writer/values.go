@@ -123,9 +123,15 @@ func (m cellMetric) add(v uint64) {
 	}
 }
 
-// set stores the latest value, and a gauge's extremes, unless another goroutine is at it,
-// and counts the value.
+// set stores the latest value, and a gauge's extremes, unless another goroutine is doing so.
+// It counts the value.
 func (m cellMetric) set(v uint64) {
+	m.store(v)
+	atomic.AddUint64(m.word(layout.MetricCount), 1)
+}
+
+// store is set without counting.
+func (m cellMetric) store(v uint64) {
 	m.latest(func(first bool) {
 		atomic.StoreUint64(m.word(layout.MetricLast), v)
 		if !m.gauges() {
@@ -141,6 +147,11 @@ func (m cellMetric) set(v uint64) {
 }
 
 func (m cellMetric) setText(text *[32]byte) {
+	m.storeText(text)
+	atomic.AddUint64(m.word(layout.MetricCount), 1)
+}
+
+func (m cellMetric) storeText(text *[32]byte) {
 	m.latest(func(bool) {
 		for i := range uintptr(4) {
 			atomic.StoreUint64(m.word(layout.MetricText+8*i), *(*uint64)(unsafe.Pointer(&text[8*i])))
@@ -148,7 +159,7 @@ func (m cellMetric) setText(text *[32]byte) {
 	})
 }
 
-// latest calls f with the sequence word odd, if nobody else has it so.
+// latest calls f while the sequence word is odd, unless another goroutine has made it odd.
 func (m cellMetric) latest(f func(first bool)) {
 	seq, kind := (*uint32)(unsafe.Add(m.p, layout.MetricSeq)), (*uint32)(unsafe.Add(m.p, layout.MetricType))
 	if old := atomic.LoadUint32(seq); old&1 == 0 && atomic.CompareAndSwapUint32(seq, old, old+1) {
@@ -156,7 +167,6 @@ func (m cellMetric) latest(f func(first bool)) {
 		atomic.StoreUint32(kind, m.kind)
 		atomic.StoreUint32(seq, old+2)
 	}
-	atomic.AddUint64(m.word(layout.MetricCount), 1)
 }
 
 func (m cellMetric) less(a, b uint64) bool {

@@ -38,6 +38,9 @@ type Writer struct {
 	began  time.Time      // what the runtime's clock is read against
 	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
 
+	memory    bool   // it has no files
+	slotFlags uint64 // what a slot's pair and flags are at a start
+
 	blocks   []*block    // one for each P, made when it is first used
 	full     atomic.Bool // no slot was free, and none was freed since
 	switches switches
