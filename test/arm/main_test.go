@@ -60,6 +60,8 @@ func start(t *testing.T, conf string) *pcptest.PCP {
 		Args: []string{"--config", "../rtarm.conf", "--dir", "../run/arm"}}}}) // agents run in the folder of the logs
 	p.WriteFile("rtarm.conf", conf)
 	p.StartPmcd()
+	// What a program did before the agent's first look counts, but is in no window.
+	atLeast(t, p, "rtime.arm.agent.cycles", "", 1)
 	return p
 }
 

@@ -133,7 +133,7 @@ func TestArchive(t *testing.T) {
 	}
 	has(t, p.Run("pmdumplog", "-i", archive), "InDom: 471.0", `0 or "Shop/Buy"`, `1 or "Shop/Sell"`, `"Shop"`, `"Shop/Buy/bytes"`)
 	has(t, p.Run("pmdumplog", "-e", archive), `"agent":"rtarm"`, `"application":"Shop"`, `"transaction":"Buy"`)
-	has(t, p.Run("pmdumplog", "-h", archive), "transactions that are running", "A transaction that is stuck shows here while it is stuck.")
+	has(t, p.Run("pmdumplog", "-h", archive), "transactions that are running", "This shows a transaction that is stuck, while it is stuck.")
 	has(t, p.Run("pmval", "-a", archive, "-t", "0.2", "-i", "Shop/Sell", "rtime.arm.count"), "converting to rate")
 	has(t, p.Run("pminfo", "-a", archive, "-d", "rtime.arm.time.total"), "Semantics: counter  Units: microsec")
 	for range 30 {
