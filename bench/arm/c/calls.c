@@ -53,7 +53,7 @@ static double each(void (*f)(int))
 	return (double)(clock_ns() - begin) / BATCH;
 }
 
-/* Waits until all threads are here for the so manieth time. */
+/* Waits until all threads have come here for the n-th time. */
 static void meet(int times)
 {
 	__atomic_add_fetch(&arrived, 1, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
 /*
- * What a program pays that supplies by MMV, in nanoseconds, one figure a line:
+ * What supplying by MMV costs a program, in nanoseconds, one figure a line:
  *	mmv inc		a plain store, a plain addition, mmv_inc, mmv_inc_value
  *	mmv rewrite N R	writing a file of N instances and 2 metrics, R times
  *	mmv turn N	for each line that comes in: writing a file of N + 1 instances

@@ -1,5 +1,5 @@
 /*
- * What a program pays that supplies by libSpmi, in nanoseconds of CPU, one figure a line:
+ * What supplying by libSpmi costs a program, in nanoseconds of CPU, one figure a line:
  *	spmi DIR	a store, an atomic addition, an update of ten values, and adding
  *			and deleting one context among 10, among 1,000, among 100,000
  * DIR is where a file may be written.

@@ -47,7 +47,7 @@ pid_t child(void)
 	return pid;
 }
 
-/* Waits for the end, by this signal, or for 0 with success. */
+/* Waits for the end of a process, by this signal or, if it is 0, with success. */
 void end_of(pid_t pid, int how)
 {
 	int status;

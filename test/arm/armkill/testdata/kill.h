@@ -48,7 +48,7 @@ pid_t child(void);
 void end_of(pid_t pid, int how);
 void registers(int i);
 
-/* What victims do: until they are killed. */
+/* What victims do until they are killed. */
 void works(int i, uint32_t seed);
 void witness(int until);
 

@@ -75,7 +75,7 @@ static void ends(int i)
 	RIGHT(&victims[i], arm_end((int)victims[i].app, 0, NULL, 0) == 0);
 }
 
-/* In a directory of its own, where nobody has left names. */
+/* In a directory of its own, in which there are no names yet. */
 static void elsewhere(int i)
 {
 	char dir[4096];
@@ -99,7 +99,7 @@ static void in_new_process(void (*what)(int), int i)
 	end_of(pid, 0);
 }
 
-/* Those who come later get on well, whatever was left. */
+/* Later processes work, whatever was left behind. */
 static void works_there(int i)
 {
 	struct victim *v = &victims[i], was = *v;
