@@ -12,9 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
-// refused starts a supplier that the library must refuse, and returns the error that it
-// prints.
-func refused(t *testing.T, p *pcptest.PCP, uid uint32) string {
+// opened starts a supplier that only opens, and returns the error that it prints, or "<nil>".
+func opened(t *testing.T, p *pcptest.PCP, uid uint32) string {
 	t.Helper()
 	c := exec.Command(p.Path("supplier")) // startSupplier has put it there
 	c.Env = append(p.Env(), "DDS_TEST_SUPPLIER="+p.Path("run/dds"))
@@ -68,7 +67,7 @@ func TestUsers(t *testing.T) {
 	s.do("gadgets")
 	is(t, p, "dds.IBM.Test.gadgets", "", "1")
 	for range 2 {
-		if out := refused(t, p, second); !strings.Contains(out, "(193)") {
+		if out := opened(t, p, second); !strings.Contains(out, "(193)") {
 			t.Errorf("the second user is told %q", out)
 		}
 	}
@@ -89,7 +88,7 @@ func TestUsers(t *testing.T) {
 	startSupplier(t, p, second)
 	is(t, p, "dds.IBM.Test.gadgets", "", "0")
 	is(t, p, "rtime.dds.supplier.contexts", "SpmiSupl@daemon", "2")
-	if out := refused(t, p, first); !strings.Contains(out, "(193)") {
+	if out := opened(t, p, first); !strings.Contains(out, "(193)") {
 		t.Errorf("now the first user is told %q", out)
 	}
 	is(t, p, "rtime.dds.agent.waiting", "", "0")

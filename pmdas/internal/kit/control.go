@@ -3,7 +3,10 @@ package kit
 import (
 	"fmt"
 	"math"
+	"os/user"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +91,19 @@ var administrators = sync.OnceValue(func() []int {
 	}
 	return uids
 })
+
+// AdministratorNames returns their names, for messages: "root and pcp".
+func AdministratorNames() string {
+	var names []string
+	for _, uid := range administrators() {
+		name := strconv.Itoa(uid)
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " and ")
+}
 
 // MayStore refuses everybody but administrators, and clients whose user pmcd does not know.
 func MayStore(st *pmda.Store) error {

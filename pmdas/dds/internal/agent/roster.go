@@ -151,7 +151,7 @@ func (o *roster) metrics() []pmda.Metric {
 	}
 	errors := per(7, "errors", pcp.Count, pmda.Per(o.rows, func(r *row) (uint64, bool) { return r.errors, true }),
 		"what of the supplier's could not be exported",
-		"Contexts and statistics that make no sense, are beyond a limit, or whose name is\n"+
+		"Contexts and statistics that are not well-formed, are beyond a limit, or whose name is\n"+
 			"another supplier's; and damage to the segment. reason has the latest.")
 	errors.Sem = pcp.SemCounter
 	return []pmda.Metric{
@@ -159,8 +159,8 @@ func (o *roster) metrics() []pmda.Metric {
 			"state of the supplier: ready, stale, died, ended or damaged",
 			"ready: its contexts are exported. stale: its time stamp is older than\n"+
 				"rtime.dds.supplier.timeout, or somebody wants it to end; it was told to go away, and\n"+
-				"its contexts are not exported. died: its process is gone. ended: it withdrew. damaged: its segment\n"+
-				"makes no sense, was cut off, or has grown beyond a limit."),
+				"its contexts are not exported. died: its process is gone. ended: it withdrew. damaged:\n"+
+				"its segment is not well-formed, was truncated, or has grown beyond a limit."),
 		per(1, "up", pcp.None, pmda.Per(o.rows, func(r *row) (uint32, bool) {
 			if r.state == supply.Ready {
 				return 1, true

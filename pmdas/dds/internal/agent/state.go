@@ -27,9 +27,9 @@ func (a *Agent) numbers() []kit.Number {
 				"below one context have statistics of one name, the kind stands before them:\n"+
 				"dds.v.net.socket.bytes, dds.v.net.connection.bytes. pmdadds(1) has all rules.", func() uint64 { return uint64(len(a.tree.used)) }),
 		kit.Counter(4, "opened", "suppliers that came", "", func() uint64 { return a.supply.Counts.Opened }),
-		kit.Counter(5, "refused", "segments that were not taken", "They make no sense, are not whose they claim to be, or are beyond a limit. The\nagent's log says which.",
+		kit.Counter(5, "refused", "segments that were not taken", "They are not well-formed, do not belong to the user that they name, or are beyond a limit.\nThe agent's log says which.",
 			func() uint64 { return a.supply.Counts.Refused }),
-		kit.Counter(6, "damaged", "segments that make no sense", "At first, or later on.", func() uint64 { return a.supply.Counts.Damaged }),
+		kit.Counter(6, "damaged", "segments that turned out not to be well-formed", "When they were opened, or later.", func() uint64 { return a.supply.Counts.Damaged }),
 		kit.Counter(7, "stale", "suppliers that were told to go away", "Their time stamp was too old.", func() uint64 { return a.supply.Counts.Stale }),
 		kit.Counter(8, "died", "suppliers whose process went without a word", "", func() uint64 { return a.supply.Counts.Died }),
 		kit.Counter(9, "torn", "contexts without values for once", "The supplier was in the middle of an update, again and again, while it was looked\nat.",

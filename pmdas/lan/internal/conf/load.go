@@ -1,7 +1,6 @@
 package conf
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os/user"
@@ -110,11 +109,11 @@ func addStorer(to *hosts.Users, v string) error {
 	}
 	for _, uid := range u.UIDs {
 		if !slices.Contains(kit.Administrators(), uid) {
-			return fmt.Errorf("%q: only root and pcp can be allowed to store", v)
+			return fmt.Errorf("%q: only %s can be allowed to store", v, kit.AdministratorNames())
 		}
 	}
 	if u.All {
-		return errors.New(`only root and pcp can be allowed to store, not "all"`)
+		return fmt.Errorf(`only %s can be allowed to store, not "all"`, kit.AdministratorNames())
 	}
 	return addUser(to, v)
 }

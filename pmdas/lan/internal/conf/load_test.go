@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/keyword"
 	"github.com/pcp-rtime/rtime/pmdas/lan/internal/hosts"
 )
@@ -139,8 +140,8 @@ func TestBad(t *testing.T) {
 		{"create no-such-user-here", file + `:1: create: no user "no-such-user-here" on this machine`},
 		{"create all root", file + `:1: create: "all" cannot stand beside other values`},
 		{"create root\ncreate none", file + `:2: create: "none" cannot stand beside other values`},
-		{"store all", file + `:1: store: only root and pcp can be allowed to store, not "all"`},
-		{"store 4242", file + `:1: store: "4242": only root and pcp can be allowed to store`},
+		{"store all", file + `:1: store: only ` + kit.AdministratorNames() + ` can be allowed to store, not "all"`},
+		{"store 4242", file + `:1: store: "4242": only ` + kit.AdministratorNames() + ` can be allowed to store`},
 		{"allow 10.0.0.0/33", file + `:1: allow: "10.0.0.0/33" is neither an address nor a range like 10.0.0.0/8 or fd00::/8`},
 		{"allow 10.1.0.0/8", file + `:1: allow: "10.1.0.0/8" has bits set beyond its length; write 10.0.0.0/8`},
 		{"deny ::ffff:10.0.0.0/104", file + `:1: deny: "::ffff:10.0.0.0/104": write an IPv4 range like 10.0.0.0/8`},
