@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -25,10 +26,44 @@ static bool is_silent(void)
 	return __atomic_load_n(&silent, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
 }
 
+/*
+ * The thread that is inside the reading half, or 0. Its error is collected apart, and shown
+ * when its call ends.
+ */
+static uintptr_t collecting;
+static char collected_text[sizeof(SpmiErrmsg)];
+static int collected;
+
+uintptr_t spmi_collect(uintptr_t thread)
+{
+	return __atomic_exchange_n(&collecting, thread, __ATOMIC_RELAXED);
+}
+
+void spmi_show_collected(void)
+{
+	SpmiErrno = collected;
+	memcpy(SpmiErrmsg, collected_text, sizeof(SpmiErrmsg));
+}
+
+int spmi_collected(void)
+{
+	return collected;
+}
+
+static bool is_collecting(void)
+{
+	return __atomic_load_n(&collecting, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
+}
+
 void spmi_ok(void)
 {
 	if (is_silent())
 		return;
+	if (is_collecting()) {
+		collected = SiSuccess;
+		collected_text[0] = 0;
+		return;
+	}
 	SpmiErrno = SiSuccess;
 	SpmiErrmsg[0] = 0;
 }
@@ -40,9 +75,14 @@ int spmi_fail(int code, const char *format, ...)
 	if (is_silent())
 		return code;
 	va_start(args, format);
-	vsnprintf(SpmiErrmsg, sizeof(SpmiErrmsg), format, args);
+	if (is_collecting()) {
+		vsnprintf(collected_text, sizeof(collected_text), format, args);
+		collected = code;
+	} else {
+		vsnprintf(SpmiErrmsg, sizeof(SpmiErrmsg), format, args);
+		SpmiErrno = code;
+	}
 	va_end(args);
-	SpmiErrno = code;
 	return code;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "reader.h"
 #include "state.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -218,7 +218,7 @@ static bool own(void)
 EXPORT void SpmiExit(void)
 {
 	struct entry_state st;
-	bool locked = spmi_enter_to_exit(&st);
+	bool readers = read_try_exit(), locked = spmi_enter_to_exit(&st);
 
 	if (!own() || !spmi_state.initialized)
 		spmi_fail(SiNotInit, "the SPMI is not initialized");
@@ -228,11 +228,15 @@ EXPORT void SpmiExit(void)
 		if (spmi_state.registered)
 			supplier_end(&spmi_state.supplier);
 		spmi_state.registered = spmi_state.initialized = false;
+		if (readers)
+			reader_end();
 	}
 	if (locked)
 		spmi_leave(&st);
 	else
 		spmi_leave_unlocked(&st);
+	if (readers)
+		read_exit_done();
 }
 
 /* In a child: the parent's descriptors are closed and its memory is left alone. */

@@ -24,6 +24,9 @@ int spmi_fail_errno(const char *what, int err);
 void spmi_ok(void);
 int spmi_error_code(int err);
 void spmi_set_silent(bool on);
+uintptr_t spmi_collect(uintptr_t thread); /* 0: nobody; returns who did */
+void spmi_show_collected(void);
+int spmi_collected(void);
 
 /*
  * lock.c: one lock for the library. spmi_enter returns 0 or, with the error set,

@@ -28,6 +28,9 @@ type Options struct {
 	// MMV has pmcd load pmdammv, which serves files of memory mapped values.
 	MMV bool
 
+	// Host has pmcd start PCP's agents linux and proc, which measure this machine.
+	Host bool
+
 	// Namespace has pmcd and its agents run in a network namespace of their own,
 	// in which there is just the loopback interface; see PCP.Silence.
 	Namespace bool
@@ -207,6 +210,10 @@ func (p *PCP) WritePmcdConf(agents ...Agent) {
 	if p.opts.MMV {
 		b.WriteString("mmv 70 dso mmv_init /var/lib/pcp/pmdas/mmv/pmda_mmv.so\n")
 	}
+	if p.opts.Host {
+		b.WriteString("linux 60 pipe binary /var/lib/pcp/pmdas/linux/pmdalinux\n")
+		b.WriteString("proc 3 pipe binary /var/lib/pcp/pmdas/proc/pmdaproc -d 3\n")
+	}
 	for _, a := range agents {
 		b.WriteString(a.line() + "\n")
 	}
@@ -240,6 +247,9 @@ func (p *PCP) writeNames() {
 	args := []string{"/var/lib/pcp/pmns/root_pmcd"}
 	if p.opts.MMV {
 		args = append(args, "/var/lib/pcp/pmns/root_mmv")
+	}
+	if p.opts.Host {
+		args = append(args, "/var/lib/pcp/pmns/root_linux", "/var/lib/pcp/pmns/root_proc")
 	}
 	for _, a := range p.opts.Agents {
 		dir := p.Path("files-" + a.Name)

@@ -1,9 +1,12 @@
 /*
- * System Performance Measurement Interface: what a dynamic data supplier needs.
+ * System Performance Measurement Interface: what programs need that supply statistics, and
+ * those that read them.
  *
  * Structures, constants and error codes are those of the guide to the SPMI. A supplier
  * describes its statistics in tables, gives them to SpmiDdsInit, and stores its values
- * into the memory that it gets back. See SpmiDdsInit(3).
+ * into the memory that it gets back. See SpmiDdsInit(3). A program that reads calls
+ * SpmiInit, finds its way from context to context or by paths, and collects statistics in
+ * sets. See SpmiPathGetCx(3) and SpmiCreateStatSet(3).
  *
  * Compiles as C89 to C23 and as C++. Structures have the same layout whatever the
  * program defines before it includes this file, with one exception that the library
@@ -36,6 +39,13 @@ typedef unsigned long u_long;
 #if !defined(SPMI_NO_BOOLEAN) && !defined(HAVE_BOOLEAN) && !defined(boolean)
 typedef int boolean;
 #define HAVE_BOOLEAN 1
+#endif
+
+#ifndef TRUE
+#define TRUE 1
+#endif
+#ifndef FALSE
+#define FALSE 0
 #endif
 
 #ifndef CONST
@@ -124,6 +134,7 @@ enum SiInstFreq {
 
 enum HotExcept {
 	SiHotNoException = 0,
+	SiNoHotException = SiHotNoException, /* the guide has both names */
 	SiHotException,
 	SiHotTrap,
 	SiHotBoth
@@ -327,7 +338,11 @@ typedef struct {
 #if defined(_TIME_BITS) && _TIME_BITS == 64 && defined(__GLIBC__) && \
 	defined(__TIMESIZE) && __TIMESIZE == 32
 #define SpmiDdsInit SpmiDdsInit_time64
+#define SpmiCreateStatSet SpmiCreateStatSet_time64
+#define SpmiCreateHotSet SpmiCreateHotSet_time64
 #endif
+
+#define SpmiGetNextValue SpmiNextValue /* the guide has both names */
 
 #ifdef __cplusplus
 extern "C" {
@@ -346,6 +361,32 @@ extern void SpmiExit();
 extern SpmiShare *SpmiDdsInit();
 extern char *SpmiDdsAddCx();
 extern int SpmiDdsDelCx();
+extern int SpmiInstantiate();
+extern SpmiCxHdl SpmiPathGetCx();
+extern struct SpmiCxLink *SpmiFirstCx();
+extern struct SpmiCxLink *SpmiNextCx();
+extern struct SpmiStatLink *SpmiFirstStat();
+extern struct SpmiStatLink *SpmiNextStat();
+extern char *SpmiStatGetPath();
+extern struct SpmiCx *SpmiGetCx();
+extern struct SpmiStat *SpmiGetStat();
+extern struct SpmiStatSet *SpmiCreateStatSet();
+extern struct SpmiStatVals *SpmiPathAddSetStat();
+extern int SpmiFreeStatSet();
+extern int SpmiDelSetStat();
+extern int SpmiGetStatSet();
+extern struct SpmiStatVals *SpmiFirstVals();
+extern struct SpmiStatVals *SpmiNextVals();
+extern float SpmiGetValue();
+extern struct SpmiStatVals *SpmiNextValue();
+extern struct SpmiHotSet *SpmiCreateHotSet();
+extern struct SpmiHotVals *SpmiAddSetHot();
+extern int SpmiFreeHotSet();
+extern int SpmiDelSetHot();
+extern int SpmiGetHotSet();
+extern struct SpmiHotVals *SpmiFirstHot();
+extern struct SpmiHotVals *SpmiNextHot();
+extern struct SpmiHotVals *SpmiNextHotItem();
 #else
 /* TimeOut: 0, or 15 to 600 s. Returns 0 or an error code. */
 extern int SpmiInit(int TimeOut);
@@ -369,6 +410,57 @@ extern char *SpmiDdsAddCx(int Ix, const char *Path, const char *Descr, int Asnno
 
 /* Deletes the context with that data area. Returns 0 or an error code. */
 extern int SpmiDdsDelCx(char *Area);
+
+/*
+ * What reads. Functions that return a pointer return NULL after an error, with SpmiErrno
+ * set, and after the last of what they list, with SpmiErrno 0. The others return 0 or an error
+ * code. Parent and CxHandle may be NULL, which is Top. Structures belong to the library.
+ */
+
+/* The context of a path; Top for "" and NULL. */
+extern SpmiCxHdl SpmiPathGetCx(const char *CxPath, SpmiCxHdl Parent);
+
+/* Finds the subcontexts that are there now. SpmiPathGetCx and SpmiFirstCx do so, too. */
+extern int SpmiInstantiate(SpmiCxHdl CxHandle);
+
+extern struct SpmiCxLink *SpmiFirstCx(SpmiCxHdl CxHandle);
+extern struct SpmiCxLink *SpmiNextCx(struct SpmiCxLink *CxLink);
+extern struct SpmiStatLink *SpmiFirstStat(SpmiCxHdl CxHandle);
+extern struct SpmiStatLink *SpmiNextStat(struct SpmiStatLink *StatLink);
+extern struct SpmiCx *SpmiGetCx(SpmiCxHdl CxHandle);
+extern struct SpmiStat *SpmiGetStat(SpmiStatHdl StatHandle);
+
+/* The text is valid until the next call. MaxLevels: how many contexts it names, 0 for all. */
+extern char *SpmiStatGetPath(SpmiCxHdl Parent, SpmiStatHdl StatHandle, int MaxLevels);
+
+/* Sets of statistics. The statistic that was added last is the first. */
+extern struct SpmiStatSet *SpmiCreateStatSet(void);
+extern int SpmiFreeStatSet(struct SpmiStatSet *StatSet);
+extern struct SpmiStatVals *SpmiPathAddSetStat(struct SpmiStatSet *StatSet, const char *StatName,
+					       SpmiCxHdl Parent);
+extern int SpmiDelSetStat(struct SpmiStatSet *StatSet, struct SpmiStatVals *StatVal);
+extern int SpmiGetStatSet(struct SpmiStatSet *StatSet, int Force);
+extern struct SpmiStatVals *SpmiFirstVals(struct SpmiStatSet *StatSet);
+extern struct SpmiStatVals *SpmiNextVals(struct SpmiStatSet *StatSet, struct SpmiStatVals *StatVal);
+
+/* The level, or a counter's rate a second; -1.1 or less after an error. */
+extern float SpmiGetValue(struct SpmiStatSet *StatSet, struct SpmiStatVals *StatVal);
+extern struct SpmiStatVals *SpmiNextValue(struct SpmiStatSet *StatSet, struct SpmiStatVals *StatVal,
+					  float *value);
+
+/* Sets of the highest or lowest of peers. */
+extern struct SpmiHotSet *SpmiCreateHotSet(void);
+extern int SpmiFreeHotSet(struct SpmiHotSet *HotSet);
+extern struct SpmiHotVals *SpmiAddSetHot(struct SpmiHotSet *HotSet, const char *StatName,
+					 SpmiCxHdl GrandParent, int maxresp, int threshold,
+					 int frequency, int feed_type, int excp_type, int severity,
+					 int trap_no);
+extern int SpmiDelSetHot(struct SpmiHotSet *HotSet, struct SpmiHotVals *HotVal);
+extern int SpmiGetHotSet(struct SpmiHotSet *HotSet, int Force);
+extern struct SpmiHotVals *SpmiFirstHot(struct SpmiHotSet *HotSet);
+extern struct SpmiHotVals *SpmiNextHot(struct SpmiHotSet *HotSet, struct SpmiHotVals *HotVals);
+extern struct SpmiHotVals *SpmiNextHotItem(struct SpmiHotSet *HotSet, struct SpmiHotVals *HotVals,
+					   int *index, float *value, char **name);
 #endif
 
 /*
