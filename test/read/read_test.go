@@ -116,11 +116,22 @@ func peek(t *testing.T, p *pcptest.PCP, program string, env []string, paths ...s
 	return values
 }
 
+// cases are those of test/rules.c: a rule of reading each.
+var cases = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"}
+
 // TestRead are the tests that share one pmcd.
 func TestRead(t *testing.T) {
 	p := start(t)
 	t.Run("values", func(t *testing.T) { testValues(t, p) })
 	t.Run("guide", func(t *testing.T) { testGuide(t, p) })
+	rules := compile(t, "plain", "test/rules.c")
+	for _, name := range append(cases, "leaks") {
+		t.Run("rule "+name, func(t *testing.T) {
+			c := command(p, rules, name)
+			c.Env = append(c.Env, "COUNT_MEMORY=1")
+			run(t, c)
+		})
+	}
 }
 
 // testValues compares values with those of pminfo: levels that do not change while the test
