@@ -1,11 +1,21 @@
-// Package collect adds up what the ARM libraries of all processes on this host measure:
-// it finds their segments, reads them, tells which processes live, takes over what dead
-// ones had counted, and leaves a Snapshot. It knows no PCP numbers.
+// Package collect adds up what the ARM libraries of all processes on this host measure, and
+// leaves Snapshots. It knows no PCP numbers.
 //
-// Only the goroutine of Run touches the segments. It copies and checks everything that it
-// reads from them. If a segment is wrong, only its owner's values suffer.
+// A look goes through four stages, each of which knows only those before it:
 //
-// Counters never go back, even if the collector is started anew. Rows are the sum of the
+//   - look: directory says which files there are; programs opens them and knows which
+//     processes are alive;
+//   - count: counts reads what came since the last look, and adds it to rows;
+//   - retire: retirer records what ended processes had counted, and removes files that nobody
+//     needs;
+//   - publish: publisher makes a Snapshot of the rows.
+//
+// Beside them, tracer tells programs what to trace, and reports take what goes wrong.
+//
+// Only the goroutine of Run touches the files. It copies and checks everything that it reads
+// from them. If a file is wrong, only its owner's values suffer.
+//
+// Counters never go back, even if the collector is started again. Rows are the sum of the
 // files of live processes and of the record of the past. When a process ends, its counts
 // move from the first to the second in a single write. Which row they belong to is recorded
 // before the row is shown.
@@ -13,27 +23,21 @@ package collect
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
-	"github.com/pcp-rtime/rtime/internal/throttle"
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
-	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
 // Options are what a Collector is made with.
 type Options struct {
-	Dir     string // of the segments; "" for what the libraries use. Must be there.
+	Dir     string // of the segments; "" stands for the one that the libraries use. It must be there.
 	Log     *log.Logger
 	OnEvent func(*Event) // called by Run's goroutine; must not wait
 	// OnMissed is told, by Run's goroutine, how many events were overwritten unread.
@@ -42,54 +46,47 @@ type Options struct {
 	OnSnapshot func(*Snapshot)
 }
 
-// Collector reads a directory of segments. Run's goroutine does; all other methods may
-// be called by any goroutine.
+// Collector reads a directory of segments, in the goroutine of Run. All other methods may be
+// called by any goroutine.
 type Collector struct {
 	opts Options
-	dir  string
 	host host
-	snap atomic.Pointer[Snapshot]
 
-	// mu guards what other goroutines ask for.
-	mu     sync.Mutex
-	asked  Config
-	wishes map[string]bool // rows to be traced
-	wished uint64          // counts changes of wishes
+	mu    sync.Mutex // guards asked
+	asked Config     // for the next look
 
-	// The rest is Run's goroutine's alone.
-	conf     Config
-	held     *os.File // while this collector keeps the record of the past
-	opened   bool     // and has read it
-	begun    bool     // the first look is over
-	traced   uint64   // the wishes that were followed
-	mono     int64    // of this look
-	wall     time.Time
-	watch    *segdir.Watch
-	listed   int64 // when the directory was listed, 0 for never
-	changed  bool  // it has changed since
-	looks    uint64
-	users    map[uint32]*account
-	order    []*account
-	procs    int
-	most     int // of files that may be open
-	refused  map[string]refusal
-	folded   map[string]uint64 // files that are in the record of the past, but could not be removed
-	rows     rows
-	past     *past.Record // nil until it is read
-	windows  windows
-	health   Health
-	refusals throttle.Log[uint32] // by the user whose file it is
-	failures throttle.Log[string] // by what they say
-	seq      uint64
-	grown    uint64
+	// All that follows belongs to Run's goroutine.
+	held     *os.File // the lock of the record of the past, while this collector has it
+	opened   bool     // it has read the record
+	reports  *reports
+	dir      directory
+	programs programs
+	counts   counts
+	retirer  retirer
+	tracer   tracer
+	pub      publisher
+
+	cycles           uint64
+	cycle, allCycles time.Duration // what the last look took, and all looks
 }
 
-// host is what a test replaces: the clocks, and the point of each step at which the
-// process might be killed.
+// moment is the time of a look.
+type moment struct {
+	mono int64 // nanoseconds of CLOCK_MONOTONIC
+	wall time.Time
+}
+
+// host is what tests replace: the clocks, the question whether a process is there, and what is
+// called at each step at which the collector might be killed.
 type host struct {
 	now   func() (mono int64, wall time.Time)
 	alive func(*reader.ProcInfo) bool
 	step  func(name string)
+}
+
+func (h host) moment() moment {
+	mono, wall := h.now()
+	return moment{mono, wall}
 }
 
 // New makes a Collector. It reads the record of the past, and waits for the disk. A damaged
@@ -102,7 +99,7 @@ func New(c Config, o Options) (*Collector, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		col.publish()
+		col.publish(col.host.moment())
 		return col, nil
 	}
 	if err := col.open(); err != nil {
@@ -112,7 +109,7 @@ func New(c Config, o Options) (*Collector, error) {
 	return col, nil
 }
 
-// newCollector makes one that has the directory for itself.
+// newCollector makes one that needs no lock, because it has the directory for itself.
 func newCollector(c Config, o Options, h host) (*Collector, error) {
 	col := prepare(c, o, h)
 	return col, col.open()
@@ -129,43 +126,79 @@ func prepare(c Config, o Options, h host) *Collector {
 		o.Log = log.New(io.Discard, "", 0)
 	}
 	c = c.filled()
-	col := &Collector{
-		opts: o, dir: o.Dir, host: h, asked: c, conf: c,
-		wishes: make(map[string]bool), users: make(map[uint32]*account),
-		refused: make(map[string]refusal), folded: make(map[string]uint64),
-	}
-	now := func() time.Time { return time.Unix(0, col.mono) }
-	say := func(line string) { col.opts.Log.Print(line) }
-	col.refusals = throttle.Log[uint32]{Print: say, Now: now, Burst: 10, Every: 6 * time.Second}
-	col.failures = throttle.Log[string]{Print: say, Now: now, Burst: 1, Every: time.Minute}
-	col.most = descriptors()
-	col.rows.init(c.UsersApart)
-	col.mono, col.wall = h.now()
+	r := newReports(o.Log, func() time.Time { return time.Unix(0, h.moment().mono) })
+	col := &Collector{opts: o, host: h, asked: c, reports: r, dir: directory{dir: o.Dir, reports: r}}
+	col.programs = programs{dir: &col.dir, reports: r, alive: h.alive, conf: c, most: descriptors(),
+		users: make(map[uint32]*account), refused: make(map[string]refusal)}
+	col.counts = counts{reports: r, onEvent: o.OnEvent, onMissed: o.OnMissed, conf: c}
+	col.counts.rows.init(c.UsersApart)
+	col.retirer = retirer{dir: &col.dir, reports: r, step: h.step, conf: c, recorded: make(map[string]uint64)}
+	col.tracer = tracer{dir: o.Dir, reports: r, wishes: make(map[string]bool)}
 	return col
 }
 
-func (c *Collector) pastDir() string { return filepath.Join(c.dir, layout.PastDir) }
+func (c *Collector) pastDir() string { return filepath.Join(c.opts.Dir, layout.PastDir) }
 
 // open reads the record of the past.
-func (c *Collector) open() error {
-	var err error
-	c.past, err = past.Open(past.Options{Dir: c.pastDir(), Apart: c.rows.apart, There: c.isThere, Fail: c.fail, Step: c.host.step},
-		c.rows.restore, c.recall)
+func (c *Collector) open() (err error) {
+	c.retirer.record, err = past.Open(
+		past.Options{Dir: c.pastDir(), Apart: c.counts.rows.apart, There: c.retirer.isThere, Fail: c.reports.fail, Step: c.host.step},
+		c.counts.rows.restore,
+		func(uid uint32, e *past.Entry) {
+			c.counts.recall(uid, e)
+			c.retirer.recall(e)
+		})
 	if err != nil {
 		return err
 	}
-	c.health.Damaged = c.past.Damaged()
-	if err := c.openSwitches(); err != nil {
+	if err := c.tracer.open(); err != nil {
 		return err
 	}
 	c.opened = true
-	c.mono, c.wall = c.host.now()
-	c.windows.set(c.conf, c.mono)
-	c.publish()
+	now := c.host.moment()
+	c.counts.windows.set(c.counts.conf, now.mono)
+	c.publish(now)
 	return nil
 }
 
-// Run looks once per interval, and at the directory when a file is published, until the
+// holdEvery is how often a collector that waits looks whether the other has ended.
+const holdEvery = 100 * time.Millisecond
+
+// hold takes the lock of the record of the past. It returns false if another collector has it.
+func (c *Collector) hold() (ok bool, err error) {
+	c.held, err = past.Lock(c.pastDir())
+	return c.held != nil, err
+}
+
+// await waits until no other collector keeps the record, and then reads it. It returns nil if
+// the context ends before.
+func (c *Collector) await(ctx context.Context) error {
+	c.opts.Log.Printf("%s: another agent keeps this record; waiting until it has ended", c.pastDir())
+	tick := time.NewTicker(holdEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if ok, err := c.hold(); err != nil {
+			return err
+		} else if ok {
+			return c.open()
+		}
+	}
+}
+
+// letGo gives the lock back.
+func (c *Collector) letGo() {
+	if c.held != nil {
+		_ = c.held.Close() // nothing was written to it
+		c.held = nil
+	}
+}
+
+// Run looks once per interval, and lists the directory when a file is published, until the
 // context ends. It then releases everything and returns nil. It returns an error if the
 // record of the past cannot be read.
 func (c *Collector) Run(ctx context.Context) error {
@@ -178,62 +211,102 @@ func (c *Collector) Run(ctx context.Context) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
-		var published <-chan struct{}
-		if c.watch != nil {
-			published = c.watch.C()
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 			c.look()
-			tick.Reset(c.conf.Interval)
-		case <-published:
-			c.wake()
+			tick.Reset(c.counts.conf.Interval)
+		case <-c.dir.published():
+			if now := c.host.moment(); c.dir.happened(now.mono) {
+				c.scan(now)
+			}
 		}
 	}
 }
 
-// wake opens what is new in the directory, without reading it all.
-func (c *Collector) wake() {
-	names, err := c.watch.Names()
-	switch {
-	case errors.Is(err, segdir.ErrGone):
-		_ = c.watch.Close() // nothing can be done about it
-		c.watch = nil
-	case err == nil && len(names) == 0:
+// look goes through all stages.
+func (c *Collector) look() {
+	now := c.host.moment()
+	c.configure(now)
+	if c.dir.due(now.mono) {
+		c.scan(now)
+	}
+	c.counts.count(c.programs.order, &c.programs, now)
+	c.retirer.takeOver(&c.programs, &c.counts, &c.counts.rows.unsaved, now.mono)
+	c.retirer.idle(c.programs.order, now.mono)
+	c.programs.drop(c.tracer.drop)
+	c.tracer.follow(&c.counts.rows, c.programs.order)
+	c.retirer.save(&c.counts.rows.unsaved)
+	c.programs.begun, c.counts.begun = true, true
+	c.cycles++
+	c.cycle = time.Duration(c.host.moment().mono - now.mono)
+	c.allCycles += c.cycle
+	c.publish(now)
+}
+
+// scan finds the files that came and went.
+func (c *Collector) scan(now moment) {
+	list, err := c.dir.scan(now.mono, c.counts.conf.eachUser())
+	if err != nil {
+		c.reports.fail(err)
 		return
 	}
-	c.changed = true
-	if now, _ := c.host.now(); now-c.listed >= minList {
-		c.mono, c.wall = c.host.now()
-		c.scan()
+	there := make(map[string]uint64, len(list))
+	for i := range list {
+		there[list[i].name] = list[i].inode
 	}
+	list = c.retirer.removeRecorded(list, there)
+	c.programs.take(list, there, now.mono)
+	c.retirer.sweep(list, c.programs.refused, now.wall)
+}
+
+// configure gives the stages the configuration that was asked for.
+func (c *Collector) configure(now moment) {
+	c.mu.Lock()
+	conf := c.asked
+	c.mu.Unlock()
+	c.programs.conf, c.retirer.conf = conf, conf
+	c.counts.configure(conf, now.mono)
+}
+
+func (c *Collector) publish(now moment) {
+	s := c.pub.publish(&c.counts.rows, now, c.health())
+	if c.opts.OnSnapshot != nil && c.cycles > 0 {
+		c.opts.OnSnapshot(s)
+	}
+}
+
+// health returns the figures about the collector itself.
+func (c *Collector) health() Health {
+	f := &c.counts.figures
+	h := Health{
+		Refused: len(c.programs.refused), RefusedEver: c.reports.refused, LastRefused: c.reports.lastRefused,
+		Cycles: c.cycles, CycleTime: c.cycle, CycleTotal: c.allCycles,
+		Events: f.events, EventsLost: f.eventsLost,
+		Folds: c.retirer.folds, Retired: c.retirer.retired, Swept: c.retirer.swept,
+		Errors: c.reports.errors, LastError: c.reports.lastError,
+		NoRoom: f.noRoom, BadHandles: f.badHandles, BadData: f.badData, PairsLost: f.pairsLost,
+		OverCap: c.counts.rows.overLimit(),
+	}
+	if c.retirer.record != nil {
+		h.Damaged = c.retirer.record.Damaged()
+	}
+	c.programs.summary(&h)
+	return h
 }
 
 func (c *Collector) close() {
-	if c.watch != nil {
-		_ = c.watch.Close() // nothing can be done about it
-		c.watch = nil
-	}
-	for _, u := range c.users {
-		for _, p := range u.procs {
-			p.r.Close()
-		}
-		for _, n := range u.names {
-			c.dropSwitches(n)
-			n.r.Close()
-		}
-	}
-	clear(c.users)
-	if c.past != nil {
-		_ = c.past.Close() // all of it is in the files
+	c.dir.close()
+	c.programs.close(c.tracer.drop)
+	if c.retirer.record != nil {
+		_ = c.retirer.record.Close() // all of it is in the files
 	}
 	c.letGo()
 }
 
 // Snapshot returns the latest. It never waits, and is never nil.
-func (c *Collector) Snapshot() *Snapshot { return c.snap.Load() }
+func (c *Collector) Snapshot() *Snapshot { return c.pub.snap.Load() }
 
 // Configure changes the configuration from the next look on.
 func (c *Collector) Configure(conf Config) {
@@ -244,34 +317,4 @@ func (c *Collector) Configure(conf Config) {
 
 // Trace asks programs to trace all instances of a transaction, or to stop that. name is the
 // name of its row, which need not exist yet. The request lasts as long as the Collector.
-func (c *Collector) Trace(name string, on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wishes[name] == on {
-		return
-	}
-	c.wished++
-	if on {
-		c.wishes[name] = true
-	} else {
-		delete(c.wishes, name)
-	}
-}
-
-// Traced returns the names of what is asked to be traced, sorted.
-func (c *Collector) Traced() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.wishes))
-}
-
-// fail notes an error of the directory or of the record of the past. It logs the same error
-// only once a minute, because there may be one with each look.
-func (c *Collector) fail(err error) {
-	if err == nil {
-		return
-	}
-	c.health.Errors++
-	c.health.LastError = err.Error()
-	c.failures.Printf(c.health.LastError, "%s", c.health.LastError)
-}
+func (c *Collector) Trace(name string, on bool) { c.tracer.wish(name, on) }

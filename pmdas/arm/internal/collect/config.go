@@ -57,6 +57,10 @@ func (c Config) filled() Config {
 	return c
 }
 
+// eachUser returns how many files of one user are listed: those that may be read, and some that
+// may be removed.
+func (c Config) eachUser() int { return c.MaxUserFiles + maxRemoved }
+
 func or[T int | int64 | time.Duration](v, none T) T {
 	if v <= 0 {
 		return none

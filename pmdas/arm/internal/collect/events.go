@@ -16,7 +16,7 @@ import (
 const maxEvents = 4096
 
 // readEvents hands out what was traced.
-func (c *Collector) readEvents(p *proc) error {
+func (c *counts) readEvents(p *proc) error {
 	if p.u.events >= maxEvents {
 		return nil
 	}
@@ -25,20 +25,20 @@ func (c *Collector) readEvents(p *proc) error {
 		if t == nil {
 			return
 		}
-		c.health.Events++
+		c.figures.events++
 		p.u.events++
-		if c.opts.OnEvent != nil {
-			c.opts.OnEvent(c.event(p, t, e))
+		if c.onEvent != nil {
+			c.onEvent(c.event(p, t, e))
 		}
 	})
-	c.health.EventsLost += missed
-	if missed > 0 && c.opts.OnMissed != nil {
-		c.opts.OnMissed(missed)
+	c.figures.eventsLost += missed
+	if missed > 0 && c.onMissed != nil {
+		c.onMissed(missed)
 	}
 	return err
 }
 
-func (c *Collector) event(p *proc, t *tran, e *reader.Event) *Event {
+func (c *counts) event(p *proc, t *tran, e *reader.Event) *Event {
 	return &Event{
 		Name: t.row.Name, Tran: t.row.i, Kind: int(e.Kind),
 		Time: c.timeOf(e.Time),
@@ -50,11 +50,11 @@ func (c *Collector) event(p *proc, t *tran, e *reader.Event) *Event {
 
 // timeOf returns the time of day of a time of CLOCK_MONOTONIC, which is not later than
 // now.
-func (c *Collector) timeOf(mono int64) time.Time {
-	if mono < 0 || mono > c.mono {
-		return c.wall
+func (c *counts) timeOf(mono int64) time.Time {
+	if mono < 0 || mono > c.now.mono {
+		return c.now.wall
 	}
-	return c.wall.Add(time.Duration(mono - c.mono))
+	return c.now.wall.Add(time.Duration(mono - c.now.mono))
 }
 
 // eventMetrics returns those that the event's data buffer had.

@@ -47,7 +47,7 @@ func (k *killing) collector() {
 // look has the collector look, and counts compared with those before.
 func (k *killing) look() {
 	k.t.Helper()
-	k.c.changed = true
+	k.c.dir.changed = true
 	k.c.look()
 	for i := range k.last {
 		now := k.row(i)
@@ -61,7 +61,7 @@ func (k *killing) look() {
 
 // row returns what is counted of the i-th transaction, zero for one without a row.
 func (k *killing) row(i int) (c armkill.Counted) {
-	if t := k.c.rows.tran[armkill.Name(i)]; t != nil {
+	if t := k.c.counts.rows.tran[armkill.Name(i)]; t != nil {
 		c = armkill.Counted{Count: t.Count, Aborted: t.Aborted, Failed: t.Failed, Abandoned: t.Abandoned, Updates: t.Updates}
 	}
 	return c

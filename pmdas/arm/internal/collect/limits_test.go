@@ -66,7 +66,7 @@ func TestPartial(t *testing.T) {
 	if h := w.c.Snapshot().Health; h.Partial != 1 || h.Processes != 1 {
 		t.Errorf("%+v", h)
 	}
-	if cells := w.c.order[0].procs[0].r.Cells(); cells > maxCells+16 {
+	if cells := w.c.programs.order[0].procs[0].r.Cells(); cells > maxCells+16 {
 		t.Errorf("%d cells", cells)
 	}
 }
@@ -77,7 +77,7 @@ func TestDescriptors(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	w.start()
-	w.c.most = 3
+	w.c.programs.most = 3
 	for i := range uint32(4) {
 		p := readertest.NewProc(t, w.dir, n, 100+i)
 		p.Good(0, 1, 10, w.mono)

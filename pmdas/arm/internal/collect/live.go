@@ -70,13 +70,3 @@ func startTime(stat []byte) (ticks uint64, ok bool) {
 	ticks, err := strconv.ParseUint(string(fields[19]), 10, 64)
 	return ticks, err == nil
 }
-
-// dead reports whether a process has ended: its lock is free, and no process
-// with its pid and start is there.
-func (c *Collector) dead(p *proc) (bool, error) {
-	locked, err := p.r.Alive()
-	if err != nil || locked {
-		return false, err
-	}
-	return !c.host.alive(&p.r.ProcInfo), nil
-}

@@ -19,20 +19,20 @@ const (
 	addrIPv6Port = 4
 )
 
-// countPair adds what came to a pair.
-func (c *Collector) countPair(p *proc, i int, k *reader.PairKey, added reader.PairTotals) {
-	for len(p.pairs) <= i {
-		p.pairs = append(p.pairs, nil)
+// addPair adds what came to a pair.
+func (c *counts) addPair(p *proc, i int, k *reader.PairKey, added reader.PairTotals) {
+	for len(p.counted.pairs) <= i {
+		p.counted.pairs = append(p.counted.pairs, nil)
 	}
-	if p.pairs[i] == nil {
+	if p.counted.pairs[i] == nil {
 		child := c.tran(p.n, k.Tran)
 		if child == nil {
 			return
 		}
 		parent, label := c.parent(p, k)
-		p.pairs[i] = c.rows.pairOf(&c.conf, parent, label, child.row)
+		p.counted.pairs[i] = c.rows.pairOf(&c.conf, parent, label, child.row)
 	}
-	p.pairs[i].add(&added)
+	p.counted.pairs[i].add(&added)
 }
 
 func (r *pairRow) add(t *reader.PairTotals) {
@@ -45,13 +45,13 @@ func (r *pairRow) add(t *reader.PairTotals) {
 
 // parent returns the row that a parent's correlator stands for, if it is of this host,
 // else what to call it.
-func (c *Collector) parent(p *proc, k *reader.PairKey) (row *tranRow, label string) {
+func (c *counts) parent(p *proc, k *reader.PairKey) (row *tranRow, label string) {
 	if k.Vendor == vendor {
 		// The same user first: correlators have but 16 bits of the user's id.
 		if t := c.ours(p.u, k); t != nil {
 			return t, ""
 		}
-		for _, u := range c.order {
+		for _, u := range c.users {
 			if t := c.ours(u, k); t != nil {
 				return t, ""
 			}
@@ -61,7 +61,7 @@ func (c *Collector) parent(p *proc, k *reader.PairKey) (row *tranRow, label stri
 }
 
 // ours returns a user's transaction, if the correlator can be that user's.
-func (c *Collector) ours(u *account, k *reader.PairKey) *tranRow {
+func (c *counts) ours(u *account, k *reader.PairKey) *tranRow {
 	if uint16(u.uid) != k.Instance {
 		return nil
 	}

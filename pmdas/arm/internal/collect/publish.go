@@ -1,36 +1,38 @@
 package collect
 
-import "time"
+import "sync/atomic"
 
-func duration(ns int64) time.Duration { return time.Duration(ns) }
+// publisher makes snapshots of rows.
+type publisher struct {
+	snap  atomic.Pointer[Snapshot] // the latest
+	seq   uint64                   // its Seq
+	grown uint64                   // its Rows
+}
 
 // publish leaves a snapshot. It copies rows that have changed, blocks of numbers in which one
 // has changed, and lists in which anything has changed.
-func (c *Collector) publish() {
-	old := c.snap.Load()
+func (p *publisher) publish(r *rows, now moment, h Health) *Snapshot {
+	old := p.snap.Load()
 	if old == nil {
 		old = new(Snapshot)
 	}
-	s := &Snapshot{Time: c.wall, Mono: c.mono, Health: c.summary()}
-	var a, b, m, p bool
-	var n bool
-	s.Trans, a = republish(old.Trans, c.rows.trans, func(r *tranRow) (*bool, *Tran) { return &r.renamed, &r.Tran })
-	s.Blocks, n = reblock(c.seq+1, old.Blocks, c.rows.trans)
-	s.Apps, b = republish(old.Apps, c.rows.apps, func(r *appRow) (*bool, *App) { return &r.dirty, &r.App })
-	s.Metrics, m = republish(old.Metrics, c.rows.mets, func(r *metricRow) (*bool, *Metric) { return &r.dirty, &r.Metric })
-	s.Pairs, p = republish(old.Pairs, c.rows.pairs, func(r *pairRow) (*bool, *Pair) { return &r.dirty, &r.Pair })
-	if a || n || b || m || p || c.seq == 0 {
-		c.seq++
+	s := &Snapshot{Time: now.wall, Mono: now.mono, Health: h}
+	var trans, blocks, apps, metrics, pairs bool
+	s.Trans, trans = republish(old.Trans, r.trans, func(r *tranRow) (*bool, *Tran) { return &r.renamed, &r.Tran })
+	s.Blocks, blocks = reblock(p.seq+1, old.Blocks, r.trans)
+	s.Apps, apps = republish(old.Apps, r.apps, func(r *appRow) (*bool, *App) { return &r.dirty, &r.App })
+	s.Metrics, metrics = republish(old.Metrics, r.mets, func(r *metricRow) (*bool, *Metric) { return &r.dirty, &r.Metric })
+	s.Pairs, pairs = republish(old.Pairs, r.pairs, func(r *pairRow) (*bool, *Pair) { return &r.dirty, &r.Pair })
+	if trans || blocks || apps || metrics || pairs || p.seq == 0 {
+		p.seq++
 	}
-	if c.rows.grown || c.grown == 0 {
-		c.grown++
-		c.rows.grown = false
+	if r.grown || p.grown == 0 {
+		p.grown++
+		r.grown = false
 	}
-	s.Seq, s.Rows = c.seq, c.grown
-	c.snap.Store(s)
-	if c.opts.OnSnapshot != nil && c.begun {
-		c.opts.OnSnapshot(s)
-	}
+	s.Seq, s.Rows = p.seq, p.grown
+	p.snap.Store(s)
+	return s
 }
 
 // reblock returns the numbers of rows as they are now. seq is this snapshot's.
@@ -85,30 +87,4 @@ func republish[R, T any](old []*T, rows []R, get func(R) (dirty *bool, row *T)) 
 		*dirty = false
 	}
 	return list, changed
-}
-
-// summary returns the figures about the collector.
-func (c *Collector) summary() Health {
-	h := c.health
-	h.Refused = len(c.refused)
-	h.Files = c.procs
-	for _, u := range c.order {
-		for _, p := range u.procs {
-			if p.stage == stageLive {
-				h.Processes++
-			}
-			if p.r.Over() {
-				h.Partial++
-			}
-			h.Bytes += uint64(p.r.Bytes())
-		}
-		h.NameFiles += len(u.names)
-		for _, n := range u.names {
-			h.Bytes += uint64(n.r.Bytes())
-		}
-	}
-	for _, names := range c.rows.over {
-		h.OverCap += uint64(len(names))
-	}
-	return h
 }

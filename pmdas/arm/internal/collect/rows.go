@@ -112,6 +112,14 @@ func (r *rows) full(k past.Kind, name string, limited bool) bool {
 	return true
 }
 
+// overLimit returns how many names are over a limit and remembered.
+func (r *rows) overLimit() (n uint64) {
+	for _, names := range r.over {
+		n += uint64(len(names))
+	}
+	return n
+}
+
 // restore makes a choice again that was recorded.
 func (r *rows) restore(c past.Choice) {
 	switch {
@@ -273,4 +281,49 @@ func (r *rows) addPair(name string, parent, child int) *pairRow {
 	r.pairs = append(r.pairs, p)
 	r.grown = true
 	return p
+}
+
+// begin prepares the rows for a look.
+func (r *rows) begin() {
+	r.were, r.active = r.active, r.were[:0]
+	for _, t := range r.were {
+		t.running = 0
+	}
+	for _, a := range r.apps {
+		a.users, a.processes, a.used, a.lastUser = 0, 0, false, nil
+	}
+}
+
+// averages brings the averages of the rows up to date that were added to.
+func (r *rows) averages(weight float64) {
+	for _, t := range r.averaging {
+		t.updateAverage(weight)
+		t.averaging = false
+	}
+	clear(r.averaging)
+	r.averaging = r.averaging[:0]
+}
+
+// end takes over what this look has counted from nothing: what is running, and who uses an
+// application.
+func (r *rows) end() {
+	for _, list := range [][]*tranRow{r.were, r.active} {
+		for _, t := range list {
+			if t.running == 0 {
+				t.oldest = 0
+			}
+			if t.Active != t.running || t.Oldest != t.oldest {
+				t.Active, t.Oldest, t.dirty = t.running, t.oldest, true
+			}
+		}
+	}
+	for _, a := range r.apps {
+		// A killed process stays in the count of uses that a.used comes from, because the
+		// agent changes no file of a program. So an application is active only if a living
+		// process uses it too.
+		active := a.used && a.processes > 0
+		if a.Users != a.users || a.Processes != a.processes || a.Active != active {
+			a.Users, a.Processes, a.Active, a.dirty = a.users, a.processes, active, true
+		}
+	}
 }

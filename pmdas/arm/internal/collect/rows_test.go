@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -220,7 +221,7 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	check(1, 3)
-	if got := fmt.Sprint(w.c.Traced()); got != "[Bank/Deposit Bank/Third]" {
+	if got := fmt.Sprint(slices.Sorted(maps.Keys(w.c.tracer.wishes))); got != "[Bank/Deposit Bank/Third]" {
 		t.Error(got)
 	}
 	w.c.Trace("Bank/Deposit", false)

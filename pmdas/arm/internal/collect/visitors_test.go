@@ -45,7 +45,7 @@ func TestVisitors(t *testing.T) {
 	over := make(chan error, 1)
 	go func() { over <- cmd.Wait() }()
 	look := func() {
-		c.changed = true
+		c.dir.changed = true
 		c.look()
 	}
 	for running := true; running; look() {

@@ -54,7 +54,7 @@ func TestWindow(t *testing.T) {
 	if got := w.tran("Bank/Deposit").Window; got != (Window{}) {
 		t.Errorf("after its length: %+v", got)
 	}
-	if len(w.c.windows.rows) != 0 || w.c.rows.tran["Bank/Deposit"].win.parts != nil {
+	if len(w.c.counts.windows.rows) != 0 || w.c.counts.rows.tran["Bank/Deposit"].win.parts != nil {
 		t.Error("an empty window takes room")
 	}
 }

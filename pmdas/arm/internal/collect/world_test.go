@@ -96,7 +96,7 @@ func (w *world) look() (dead bool) {
 	w.t.Helper()
 	w.pass(time.Second)
 	defer w.caught(&dead)
-	w.c.changed = true // what inotify would tell in time
+	w.c.dir.changed = true // what inotify would tell in time
 	w.c.look()
 	return false
 }
