@@ -7,18 +7,18 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// average keeps a weighted average in the order in which transactions ended. The rings
-// of the cells give that order for the latest 16 of each thread. Older transactions count
-// first, each with their mean. So at most weight^16 of the total weight, 1 % at the default,
-// is not in its proper order.
+// average collects what a row's weighted average needs. The average depends on the order in
+// which transactions ended. The rings of the cells tell that order for the latest 16
+// transactions of each thread. All older ones count before these, each with the mean of their
+// times. So at most weight^16 of the total weight, 1 % at the default, is out of order.
 type average struct {
 	ended []layout.Ended
-	n     uint64  // of all since the last look
+	n     uint64  // transactions since the last look
 	sum   float64 // of their times
-	last  int64   // when the latest ended
+	last  int64   // when the latest of all ended
 }
 
-// add notes what came to a cell.
+// add takes in what came to a cell: n transactions that took ns together.
 func (a *average) add(n, ns uint64, ended []layout.Ended) {
 	a.n += n
 	a.sum += float64(ns)
@@ -50,7 +50,7 @@ func (t *tranRow) updateAverage(weight float64) {
 	if k := len(a.ended); k > 0 && a.ended[k-1].At >= a.last {
 		t.Last, a.last = a.ended[k-1].NS, a.ended[k-1].At
 	} else if k == 0 && a.n > 0 {
-		t.Last = uint64(max(a.sum, 0) / float64(a.n)) // nothing better is known
+		t.Last = uint64(max(a.sum, 0) / float64(a.n)) // the mean is the best that is known
 	}
 	*a = average{ended: a.ended[:0], last: a.last}
 	if cap(a.ended) > 4*layout.RingLen {
@@ -58,8 +58,8 @@ func (t *tranRow) updateAverage(weight float64) {
 	}
 }
 
-// observe takes weight parts of the previous average and the rest of the new time, as
-// SpmiArmd did. The first time is the first average.
+// observe adds a time to the average as SpmiArmd did: the average keeps the part weight of its
+// previous value and takes the rest from the new time. The first time is the first average.
 func (t *tranRow) observe(ns, weight float64) {
 	if !t.Seen {
 		t.Seen, t.AvgNS = true, ns

@@ -3,14 +3,14 @@ package collect
 import "time"
 
 // Config has the settings that may change while a Collector runs. A field that is zero stands
-// for the value of DefaultConfig, except where its comment says otherwise.
+// for the value of DefaultConfig, unless its comment says otherwise.
 type Config struct {
 	Interval time.Duration // between two looks; 100 ms to 1 h
-	// Weight is the part that the previous average keeps in the weighted average, as a
-	// fraction: 0 to 1, below 0 stands for the default. DefaultConfig has SpmiArmd's 75 %.
+	// Weight is the part of its previous value that the weighted average keeps, from 0 to 1.
+	// A value outside stands for the default, SpmiArmd's 0.75.
 	Weight float64
-	// Timeout is how long a user's file of names stays after its last use by a process; 0
-	// means for ever. DefaultConfig has 15 minutes.
+	// Timeout is how long a user's file of names stays after the last process that used it has
+	// ended; 0 means for ever. DefaultConfig has 15 minutes.
 	Timeout time.Duration
 	Window  time.Duration // length of the rolling window
 	Buffers int           // parts of the window, 1 to 60
@@ -19,12 +19,12 @@ type Config struct {
 	UsersApart bool
 
 	MaxPerApplication int   // transactions with a row of their own in an application
-	MaxTransactions   int   // and in all
+	MaxTransactions   int   // transactions with a row of their own in all
 	MaxApplications   int   // applications with a row of their own
-	MaxPairs          int   // parents with their children
-	MaxFiles          int   // processes
-	MaxUserFiles      int   // of one user
-	MaxUserBytes      int64 // mapped of one user's files
+	MaxPairs          int   // pairs of parent and child with a row of their own
+	MaxFiles          int   // processes whose files are read
+	MaxUserFiles      int   // processes of one user whose files are read
+	MaxUserBytes      int64 // of one user's files that are mapped
 }
 
 // DefaultConfig returns the settings that hold without a configuration file.

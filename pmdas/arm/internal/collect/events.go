@@ -11,11 +11,11 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// maxEvents is how many events of one user one look hands out; it may exceed that by the
+// maxEvents is how many events of one user a look hands out. It may hand out more by the
 // events of one process. The next look reads the rest, unless they are overwritten first.
 const maxEvents = 4096
 
-// readEvents hands out what was traced.
+// readEvents hands out the events of a process.
 func (c *counts) readEvents(p *proc) error {
 	if p.u.events >= maxEvents {
 		return nil
@@ -48,8 +48,7 @@ func (c *counts) event(p *proc, t *tran, e *reader.Event) *Event {
 	}
 }
 
-// timeOf returns the time of day of a time of CLOCK_MONOTONIC, which is not later than
-// now.
+// timeOf returns the time of day for a time of CLOCK_MONOTONIC. It is not later than this look.
 func (c *counts) timeOf(mono int64) time.Time {
 	if mono < 0 || mono > c.now.mono {
 		return c.now.wall
@@ -57,13 +56,13 @@ func (c *counts) timeOf(mono int64) time.Time {
 	return c.now.wall.Add(time.Duration(mono - c.now.mono))
 }
 
-// eventMetrics returns those that the event's data buffer had.
+// eventMetrics returns the metrics that were in the event's data buffer.
 func eventMetrics(n *names, e *reader.Event) (list []EventMetric) {
 	given := e.Given
 	if given == 0 {
 		return nil
 	}
-	descs, _, _ := n.r.Descs(e.Tran) // without any, they have but numbers
+	descs, _, _ := n.r.Descs(e.Tran) // metrics without a description are named by number
 	for i := range e.Fields {
 		if given&(0x80>>i) == 0 {
 			continue
@@ -77,7 +76,7 @@ func eventMetrics(n *names, e *reader.Event) (list []EventMetric) {
 	return list
 }
 
-// rawOf reads a field of a data buffer: eight bytes as one integer or as two.
+// rawOf reads a field of a data buffer: its eight bytes are one integer or two.
 func rawOf(typ uint32, b []byte) uint64 {
 	v := binary.NativeEndian.Uint64(b)
 	switch typ {

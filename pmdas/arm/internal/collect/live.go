@@ -16,12 +16,13 @@ import (
 // clocks returns CLOCK_MONOTONIC, by which the libraries measure, and the time of day.
 func clocks() (mono int64, wall time.Time) {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // there is always one
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // this clock is always there
 	return ts.Nano(), time.Now()
 }
 
-// descriptors returns how many files of programs may be open. Some descriptors are kept for
-// the record of the past: without it no file of a process that has ended is ever closed.
+// descriptors returns how many files of programs may be open. Some descriptors are kept back
+// for the record of the past, because files of ended processes are closed only when the record
+// has their counts.
 func descriptors() int {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
@@ -31,7 +32,7 @@ func descriptors() int {
 	return n - min(n/2, 64)
 }
 
-// namespace is the pid namespace that /proc shows processes of.
+// namespace is the pid namespace whose processes /proc shows.
 type namespace struct {
 	inode uint64
 }
@@ -44,8 +45,8 @@ func processes() namespace {
 	return namespace{st.Sys().(*syscall.Stat_t).Ino}
 }
 
-// alive reports whether a process with this pid and start is there. In another namespace
-// pids say nothing.
+// alive reports whether there is a process with this pid and this start. It returns false for a
+// process of another namespace, because its pid means another process here.
 func (n namespace) alive(p *reader.ProcInfo) bool {
 	if n.inode == 0 || p.PIDNS != n.inode {
 		return false
@@ -58,11 +59,11 @@ func (n namespace) alive(p *reader.ProcInfo) bool {
 	return ok && start == p.Start
 }
 
-// startTime returns when a process started, from its stat file (proc(5)). ok is false for
-// one that has ended and is yet to be waited for.
+// startTime returns when a process started, from its stat file (proc(5)). ok is false if the
+// process has ended and its parent has not waited for it yet.
 func startTime(stat []byte) (ticks uint64, ok bool) {
-	// The name may have blanks and parentheses in it. The start is the 22nd field, the
-	// 20th behind the name; the first is the state.
+	// The second field is the name, in which there may be blanks and parentheses. The state
+	// is the first field after it, and the start is the 20th.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return 0, false

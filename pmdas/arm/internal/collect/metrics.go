@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 )
 
-// add takes in what came to a metric of some cell, or was in the past. Values that were
-// just being written are left out.
+// add takes in what came to a metric of a cell, or what is in the past. If whole is false, the
+// latest values were just being written, and only counts and sums are taken.
 func (m *metricRow) add(t *reader.MetricTotals, whole bool) {
 	m.dirty = true
 	m.Count += t.Count

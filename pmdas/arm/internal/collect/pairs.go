@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// Ours in correlators (docs/arm-segment.md).
+// vendor is our number in correlators (docs/arm-segment.md).
 const vendor = 41377
 
 // Formats of addresses in correlators (ARM 2.0 guide, appendix).
@@ -43,11 +43,11 @@ func (r *pairRow) add(t *reader.PairTotals) {
 	r.Failed += t.Failed
 }
 
-// parent returns the row that a parent's correlator stands for, if it is of this host,
-// else what to call it.
+// parent returns the row that a parent's correlator stands for. If the parent is not of this
+// host, row is nil, and label is what to call it.
 func (c *counts) parent(p *proc, k *reader.PairKey) (row *tranRow, label string) {
 	if k.Vendor == vendor {
-		// The same user first: correlators have but 16 bits of the user's id.
+		// The same user comes first, because a correlator has only 16 bits of the user's id.
 		if t := c.ours(p.u, k); t != nil {
 			return t, ""
 		}
@@ -60,7 +60,7 @@ func (c *counts) parent(p *proc, k *reader.PairKey) (row *tranRow, label string)
 	return nil, fmt.Sprintf("%d:%s:%d", k.Vendor, address(k.AddrFormat, k.Address), k.Class)
 }
 
-// ours returns a user's transaction, if the correlator can be that user's.
+// ours returns the user's transaction that a correlator stands for, or nil.
 func (c *counts) ours(u *account, k *reader.PairKey) *tranRow {
 	if uint16(u.uid) != k.Instance {
 		return nil
@@ -76,7 +76,7 @@ func (c *counts) ours(u *account, k *reader.PairKey) *tranRow {
 	return nil
 }
 
-// address is for people.
+// address returns the address in a correlator as people write it.
 func address(format uint16, b string) string {
 	raw := []byte(b)
 	switch {

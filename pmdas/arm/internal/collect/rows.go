@@ -9,8 +9,9 @@ import (
 // other is the name of the rows that take what is over a limit.
 const other = "other"
 
-// rows are the tables of what is exported. A row, once made, stays, and what once went
-// to an other row goes there for ever: choices of both kinds are recorded.
+// rows are the tables of what is exported. A row stays once it is made. A name that was over a
+// limit counts in a row named other for ever, even if the limit grows. Both kinds of choices
+// are recorded.
 type rows struct {
 	apart bool
 	trans []*tranRow
@@ -25,17 +26,17 @@ type rows struct {
 
 	own     [past.Kinds]int             // rows that count against a limit
 	over    [past.Kinds]map[string]bool // names that were over one
-	ever    [past.Kinds]bool            // more names were over than are remembered
+	ever    [past.Kinds]bool            // more names were over one than are remembered
 	unsaved []past.Choice
 	grown   bool // since the last look
 
 	averaging []*tranRow // whose averages must be brought up to date
 	active    []*tranRow // with something running, as of this look
-	were      []*tranRow // as of the one before
+	were      []*tranRow // with something running, as of the look before
 }
 
-// maxOver is how many names that are over a limit are remembered. After that all new
-// ones of the kind are over it.
+// maxOver is how many names that are over a limit are remembered. If there are more, all new
+// names of the kind are over the limit.
 const maxOver = 65536
 
 type appRow struct {
@@ -43,7 +44,7 @@ type appRow struct {
 	i     int
 	dirty bool
 	key   string // its name without the user; empty for the row of what is over
-	own   int    // of its transactions, those that count against the limit
+	own   int    // transactions that count against the limit of the application
 
 	// As counted by the present look.
 	users, processes int
@@ -57,7 +58,7 @@ type tranRow struct {
 	i       int
 	renamed bool // Tran is not yet published as it is
 	dirty   bool // nor are Numbers
-	over    bool // takes what others are over
+	over    bool // it takes what is over a limit
 
 	average average
 	win     window
@@ -92,8 +93,8 @@ func (r *rows) init(apart bool) {
 	}
 }
 
-// full decides whether a new name has a row of its own, and records it. limited tells
-// that it would be one too many.
+// full decides whether a new name has no row of its own, and records the choice. limited says
+// that the limit is reached.
 func (r *rows) full(k past.Kind, name string, limited bool) bool {
 	switch {
 	case r.over[k][name]:
@@ -120,7 +121,7 @@ func (r *rows) overLimit() (n uint64) {
 	return n
 }
 
-// restore makes a choice again that was recorded.
+// restore makes a choice again that is in the record.
 func (r *rows) restore(c past.Choice) {
 	switch {
 	case c.Kind < 0 || c.Kind >= past.Kinds:
@@ -149,8 +150,8 @@ func (r *rows) restore(c past.Choice) {
 	}
 }
 
-// split returns the places of the two that a pair's name tells. Both parts may have the
-// sign between them as a part of their own names.
+// split returns the places of the parent and the child that a pair's name tells, -1 for one
+// without a row. Both names may have a > in them, which also stands between the two.
 func (r *rows) split(name string) (parent, child int) {
 	for i, b := range []byte(name) {
 		if b == '>' {
@@ -162,7 +163,7 @@ func (r *rows) split(name string) (parent, child int) {
 	return -1, -1
 }
 
-// place returns where a transaction's row is, -1 for none.
+// place returns where a transaction's row is, or -1.
 func (r *rows) place(name string) int {
 	if t := r.tran[name]; t != nil {
 		return t.i
@@ -235,7 +236,7 @@ func (r *rows) tranOf(conf *Config, a *appRow, key, descr string) *tranRow {
 	return t
 }
 
-// otherTran returns the row of what is over in an application.
+// otherTran returns the row that takes what is over a limit in an application.
 func (r *rows) otherTran(a *appRow) *tranRow {
 	t := r.addTran(a, other)
 	t.over = true
@@ -255,8 +256,8 @@ func (r *rows) addTran(a *appRow, key string) *tranRow {
 	return t
 }
 
-// pairOf returns the row of a pair. parent is nil for one that is elsewhere, which label
-// names then.
+// pairOf returns the row of a pair. If the parent is elsewhere, parent is nil and label is its
+// name.
 func (r *rows) pairOf(conf *Config, parent *tranRow, label string, child *tranRow) *pairRow {
 	place := -1
 	if parent != nil {

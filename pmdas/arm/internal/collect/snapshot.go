@@ -53,8 +53,8 @@ type Tran struct {
 	Name  string // instance: [USER:]APPLICATION/TRANSACTION, or one with "other" in it
 	App   int    // place of its application in Apps
 	Key   string // the transaction's name alone, without blanks
-	Descr string // the first 63 bytes of what the program said; "" for others
-	User  string // with UsersApart: whose it is
+	Descr string // the first 63 bytes of the name that the program gave; "" if not known
+	User  string // the user, with UsersApart only
 
 	Traced bool // all instances are traced
 }
@@ -67,12 +67,12 @@ type Numbers struct {
 	Failed    uint64
 	Abandoned uint64 // running when their process died
 	Updates   uint64
-	BadData   uint64 // data buffers that were ignored
-	GoodNS    uint64 // time of the good ones; sums wrap at 2^64
+	BadData   uint64 // data buffers that were not used
+	GoodNS    uint64 // time that the good ones took; sums wrap at 2^64
 	AbortedNS uint64
 	FailedNS  uint64
 
-	// Of good ones, meaningless while Seen is false.
+	// These are of good ones. They mean nothing while Seen is false.
 	Seen  bool
 	Last  uint64
 	Min   uint64
@@ -85,9 +85,9 @@ type Numbers struct {
 	Window Window
 }
 
-// Window is the rolling window of a transaction's good ones. Count is 0 for an empty
-// one, and then Rate is 0 and the others mean nothing. Percentiles are those of the
-// histogram: within 1/16 of the true value from 512 ns to 18 minutes, within 32 ns below.
+// Window has figures of a transaction's good ones in the rolling window. If Count is 0 the
+// window is empty, Rate is 0 and the others mean nothing. Percentiles come from a histogram:
+// they are within 1/16 of the true value from 512 ns to 18 minutes, and within 32 ns below.
 type Window struct {
 	Count         uint64
 	Rate          float64 // per second
@@ -101,10 +101,10 @@ type Window struct {
 type App struct {
 	Name      string // instance: [USER:]APPLICATION, or "other"
 	Descr     string
-	User      string // with UsersApart: whose it is
+	User      string // the user, with UsersApart only
 	Active    bool   // in use by any user
-	Users     int    // users with a process that uses it
-	Processes int    // processes that use it
+	Users     int    // users with a process that uses the application
+	Processes int    // processes that use the application
 	Trans     int    // its rows in Trans
 }
 
@@ -125,13 +125,13 @@ type Metric struct {
 	Text           string
 }
 
-// Pair is a transaction and its parent, as correlators tell.
+// Pair is a transaction and its parent, which its correlator names.
 type Pair struct {
-	// Name is the instance: PARENTAPP/PARENTTRAN>APP/TRAN. A parent that is not this
-	// host's is VENDOR:ADDRESS:CLASS.
+	// Name is the instance: PARENTAPP/PARENTTRAN>APP/TRAN. A parent that is not of this
+	// host is VENDOR:ADDRESS:CLASS.
 	Name   string
 	Child  int // place in Trans
-	Parent int // place in Trans, or -1 for one that is elsewhere
+	Parent int // place in Trans, or -1 if the parent is elsewhere
 
 	Count   uint64 // good ones
 	Aborted uint64
@@ -145,13 +145,13 @@ type Health struct {
 	Files       int           // processes' files that are mapped
 	NameFiles   int           // users' files of names
 	Bytes       uint64        // mapped
-	Partial     int           // of which a part is beyond a limit and not read
+	Partial     int           // processes of whose files a part is over a limit and not read
 	Refused     int           // files in the directory that are not read
 	RefusedEver uint64        // times that a file was refused
 	LastRefused string        // which and why; "" for none
 	Cycles      uint64        // looks
-	CycleTime   time.Duration // the last one took
-	CycleTotal  time.Duration // all took
+	CycleTime   time.Duration // of the last look
+	CycleTotal  time.Duration // of all looks
 	Events      uint64        // of traced transactions
 	EventsLost  uint64        // overwritten before they were read
 	Folds       uint64        // ended processes taken over
@@ -160,15 +160,15 @@ type Health struct {
 	Errors      uint64        // of the directory and the record of the past
 	LastError   string
 	Damaged     uint64 // records of the past set aside as damaged
-	OverCap     uint64 // transactions that went to an other row
+	OverCap     uint64 // names that count in a row named other
 	NoRoom      uint64 // starts that found no room in their segment
 	BadHandles  uint64 // stops and updates with unknown handles
-	BadData     uint64 // data buffers ignored that no transaction could be blamed for
+	BadData     uint64 // data buffers that were ignored and belong to no transaction
 	PairsLost   uint64 // parents that found no room
 }
 
-// Event is a start, an update or a stop of a traced transaction. Its slices are the
-// receiver's.
+// Event is a start, an update or a stop of a traced transaction. Its slices belong to the
+// receiver.
 type Event struct {
 	Name     string // the transaction's row
 	Tran     int    // its place in Trans
@@ -185,7 +185,7 @@ type Event struct {
 	Metrics  []EventMetric
 	String   string // the seventh metric
 	Text     string // of an update
-	Parent   []byte // correlators; nil where there is none
+	Parent   []byte // correlators; nil if there is none
 	Own      []byte
 }
 
@@ -196,6 +196,6 @@ type EventMetric struct {
 	Raw   uint64 // the eight bytes, the first four in the lower half
 }
 
-// MaxMetrics is how many application-defined metrics a transaction has at most, the
-// string counted.
+// MaxMetrics is how many application-defined metrics a transaction has at most, including the
+// string.
 const MaxMetrics = layout.Metrics + 1

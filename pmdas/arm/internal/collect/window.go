@@ -7,19 +7,19 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// windows are the parts of time that the rolling window is made of, as pmdatrace's is
-// (docs/measuring-transactions.md, "How the values are computed"). What ends now goes to
-// the working part; when that is over it becomes the latest of the history, and only the
-// history is exported. So figures change once per part.
+// windows are the parts of time of which the rolling window consists, as in pmdatrace
+// (docs/measuring-transactions.md, "How the values are computed"). A transaction that ends now
+// counts in the working part. When that part is over, it joins the history, and another one
+// begins. Only the history is exported, so figures change once per part.
 type windows struct {
 	buffers int
-	length  int64 // of a part, nanoseconds
-	began   int64 // when the first part began, CLOCK_MONOTONIC
-	part    int64 // the working one's
-	rows    []*tranRow
+	length  int64      // of a part, nanoseconds
+	began   int64      // when the first part began, CLOCK_MONOTONIC
+	part    int64      // number of the working one
+	rows    []*tranRow // with something in their windows
 }
 
-// window is a row's part in it. It has room only while something is in it.
+// window is the rolling window of a row. It takes memory only while something is in it.
 type window struct {
 	parts  []part // by their number modulo buffers + 1
 	listed bool
@@ -33,8 +33,9 @@ type part struct {
 	hist     reader.Hist
 }
 
-// set begins anew if length or number of the parts have changed. A window that is shorter
-// than the time between two looks would be over before it is seen, so it is as long.
+// set empties the window if the length or the number of its parts has changed. A window that is
+// shorter than the time between two looks would be over before anybody sees it, so it is made
+// as long as that.
 func (w *windows) set(c Config, mono int64) {
 	length := max(int64(max(c.Window, c.Interval)/time.Duration(c.Buffers)), 1)
 	if w.buffers == c.Buffers && w.length == length {
@@ -47,11 +48,12 @@ func (w *windows) set(c Config, mono int64) {
 	*w = windows{buffers: c.Buffers, length: length, part: mono / length, began: mono}
 }
 
-// reach has what this look finds go to the latest part that is over, where several have
-// ended since the look before: so it is in the window however long that was.
+// reach moves the working part on if several parts have ended since the look before. Then what
+// this look finds counts in the latest of these. So it is in the window, however long ago the
+// look before was.
 func (w *windows) reach(mono int64) { w.part = max(w.part, mono/w.length-1) }
 
-// add notes what came to a cell since the last look.
+// add takes in what came to a cell since the last look.
 func (w *windows) add(t *tranRow, d *reader.CellDelta) {
 	if d.Count == 0 {
 		return
@@ -77,8 +79,9 @@ func (w *windows) add(t *tranRow, d *reader.CellDelta) {
 	p.min, p.max = min(p.min, lo), max(p.max, hi)
 }
 
-// extremes returns the shortest and the longest of what came to a cell: exactly where
-// the ring has all, otherwise from the histogram, within what the cell has ever seen.
+// extremes returns the shortest and the longest time of what came to a cell. They are exact if
+// the ring has all times. Otherwise they come from the histogram, and lie within the extremes
+// of all that the cell has counted.
 func extremes(d *reader.CellDelta) (lo, hi uint64) {
 	lo = ^uint64(0)
 	for _, e := range d.Ended {
@@ -97,7 +100,7 @@ func extremes(d *reader.CellDelta) (lo, hi uint64) {
 	return lo, hi
 }
 
-// roll exports anew when a part has ended.
+// roll computes the figures of all rows again when a part has ended.
 func (w *windows) roll(mono int64) {
 	now := mono / w.length
 	if now <= w.part {
@@ -116,7 +119,7 @@ func (w *windows) roll(mono int64) {
 	w.rows = kept
 }
 
-// export makes a row's figures; false says that there is nothing left of it.
+// export computes a row's figures. It returns false if nothing is left in the window.
 func (w *windows) export(t *tranRow) bool {
 	var hist [layout.HistLen]uint64
 	first := w.part - int64(w.buffers)
@@ -145,7 +148,7 @@ func (w *windows) export(t *tranRow) bool {
 	return true
 }
 
-// percentiles takes the middle of the bucket that the wanted one of all, by rank, is in.
+// percentiles takes for each percentile the middle of the bucket in which its rank falls.
 func (w *Window) percentiles(hist *[layout.HistLen]uint64) {
 	var seen uint64
 	b := -1
@@ -153,7 +156,7 @@ func (w *Window) percentiles(hist *[layout.HistLen]uint64) {
 		percent uint64
 		to      *uint64
 	}{{50, &w.Median}, {80, &w.P80}, {95, &w.P95}, {99, &w.P99}} {
-		// In two steps, since the count may be anything.
+		// This is done in two steps, because the product of large counts would overflow.
 		rank := max(w.Count/100*q.percent+(w.Count%100*q.percent+99)/100, 1)
 		for seen < rank && b < layout.HistLen-1 {
 			b++
