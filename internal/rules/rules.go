@@ -53,7 +53,7 @@ var table = []rule{
 	{Who: []string{"internal/version"}, Only: []string{"std"}, Why: "the version is below everything"},
 
 	// What measured programs and suppliers link.
-	{Who: []string{"arm/...", "spmi/...", "libarm", "libSpmi", "libbase", "internal/shm", "internal/armseg/...", "internal/ddsseg/..."},
+	{Who: []string{"arm/...", "spmi/...", "libarm", "libSpmi", "libbase", "python", "internal/shm", "internal/armseg/...", "internal/ddsseg/..."},
 		Not: []string{"pcp", "pdu", "pmns", "help", "pmda/...", "pmdas/..."},
 		Why: "an instrumented program carries no protocol"},
 	{Who: []string{"arm/...", "internal/armseg/layout", "internal/armseg/writer"},

@@ -1,4 +1,5 @@
-// Package measured reads, for tests, what their own process has counted.
+// Package measured reads, for tests, what they and the processes that they started have
+// counted.
 package measured
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// Ended is how executions of a transaction have ended.
-type Ended struct{ Good, Aborted, Failed uint64 }
+// Ended is how executions of a transaction have ended, and how often their data was bad.
+type Ended struct{ Good, Aborted, Failed, BadData uint64 }
 
 // Names returns the transactions of this process's user by their numbers.
 func Names(t testing.TB, dir string) map[uint32]reader.Tran {
@@ -55,15 +56,30 @@ func CountsOf(t testing.TB, dir, app string) map[string]Ended {
 func count(t testing.TB, dir string, names map[uint32]reader.Tran) map[string]Ended {
 	t.Helper()
 	all := map[string]Ended{}
-	err := process(t, dir).Changed(true, 0, func(d *reader.CellDelta) {
-		if tran, ok := names[d.Tran]; ok {
-			was := all[tran.Key]
-			all[tran.Key] = Ended{was.Good + d.Count, was.Aborted + d.Aborted, was.Failed + d.Failed}
-		}
+	processes(t, dir, func(p *reader.Proc) error {
+		return p.Changed(true, 0, func(d *reader.CellDelta) {
+			if tran, ok := names[d.Tran]; ok {
+				was := all[tran.Key]
+				all[tran.Key] = Ended{was.Good + d.Count, was.Aborted + d.Aborted, was.Failed + d.Failed, was.BadData + d.BadData}
+			}
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return all
+}
+
+// Metrics returns the metrics of transactions by their keys, as one process has them.
+func Metrics(t testing.TB, dir string) map[string][layout.Metrics + 1]reader.MetricTotals {
+	t.Helper()
+	names, all := Names(t, dir), map[string][layout.Metrics + 1]reader.MetricTotals{}
+	processes(t, dir, func(p *reader.Proc) error {
+		err := p.Changed(true, 0, func(*reader.CellDelta) {})
+		p.Totals(func(tran uint32, _ *reader.Totals, metrics *[layout.Metrics + 1]reader.MetricTotals) {
+			if metrics != nil {
+				all[names[tran].Key] = *metrics
+			}
+		})
+		return err
+	})
 	return all
 }
 
@@ -71,35 +87,36 @@ func count(t testing.TB, dir string, names map[uint32]reader.Tran) map[string]En
 func Pairs(t testing.TB, dir string) map[string]uint64 {
 	t.Helper()
 	names, all := Names(t, dir), map[string]uint64{}
-	err := process(t, dir).Pairs(func(_ int, k *reader.PairKey, a reader.PairTotals) {
-		all[names[k.Class].Key+" > "+names[k.Tran].Key] += a.Count
+	processes(t, dir, func(p *reader.Proc) error {
+		return p.Pairs(func(_ int, k *reader.PairKey, a reader.PairTotals) {
+			all[names[k.Class].Key+" > "+names[k.Tran].Key] += a.Count
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return all
 }
 
-// process reads the file of this process. It is left open: closing it would drop the lock
-// that says that the process lives.
-func process(t testing.TB, dir string) *reader.Proc {
+// processes reads the files of all processes. They are left open: closing that of this
+// process would drop the lock that says that it lives.
+func processes(t testing.TB, dir string, read func(*reader.Proc) error) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
-	if err != nil || len(paths) != 1 {
-		t.Fatal(paths, err)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("nothing was measured in %s: %v", dir, err)
 	}
-	p, err := reader.OpenProc(paths[0], uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 16})
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range paths {
+		p, err := reader.OpenProc(path, uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 16})
+		if err == nil {
+			err = read(p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	return p
 }
 
 // Running returns how many executions run.
 func Running(t testing.TB, dir string) (n int) {
 	t.Helper()
-	if err := process(t, dir).Running(func(uint32, int64) { n++ }); err != nil {
-		t.Fatal(err)
-	}
+	processes(t, dir, func(p *reader.Proc) error { return p.Running(func(uint32, int64) { n++ }) })
 	return n
 }
