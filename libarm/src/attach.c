@@ -116,9 +116,22 @@ static bool in_memory(struct process *p, struct process *parent)
 	return true;
 }
 
-static bool no_directory(int err)
+/* There is no directory, or something that the process cannot use has the name of the user's names, where
+ * any user can put it. Names in memory get a file of another name. */
+static bool no_place(int err)
 {
-	return err == ENOENT || err == ENOTDIR || err == EACCES;
+	switch (err) {
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EPERM: /* another user's, or too short */
+	case ELOOP:
+	case EISDIR:
+	case ENXIO:
+	case EPROTO: /* of another version */
+		return true;
+	}
+	return false;
 }
 
 /* A child must find its parent's names, since it has numbers of them. */
@@ -130,7 +143,7 @@ static bool begin(struct process *p, bool create)
 	if (parent && load(&parent->place) == IN_MEMORY)
 		return !parent->names_moved && in_memory(p, parent);
 	err = open_files(file_dir("RTIME_ARM_DIR", "/run/rtime/arm"), create);
-	return !err || (create && !parent && no_directory(err) && in_memory(p, NULL));
+	return !err || (create && !parent && no_place(err) && in_memory(p, NULL));
 }
 
 static bool attach(struct process *p, bool create)

@@ -5,7 +5,7 @@
  */
 #include "seen.h"
 
-enum { EARLY = 50, THREADS = 3, WAIT_MS = 30000 };
+enum { EARLY = 50, THREADS = 3, WAIT_MS = 30000, NOBODY = 65534 };
 
 static char elsewhere[80];
 static int app, tran, running;
@@ -145,6 +145,16 @@ static void child_of_early(void)
 	close_segment(&s);
 }
 
+static void child_of_squatted(void)
+{
+	struct segment s;
+
+	CHECK_EQ(finish(begin(tran)), 0);
+	s = published(getpid());
+	CHECK_EQ(seen_in(&s, tran).count, 1);
+	close_segment(&s);
+}
+
 static void forked(void)
 {
 	struct segment s;
@@ -157,6 +167,41 @@ static void forked(void)
 	close_segment(&s);
 	in_child(child_of_early);
 }
+
+/* Another user has put something where the names should be. */
+static void squatted(int kind)
+{
+	char path[96];
+	struct segment s;
+
+	snprintf(path, sizeof(path), "%s/0.names", test_dir);
+	switch (kind) {
+	case 0:
+		CHECK(mkdir(path, 0777) == 0);
+		break;
+	case 1:
+		CHECK(mkfifo(path, 0666) == 0);
+		break;
+	case 2:
+		CHECK(symlink("elsewhere", path) == 0);
+		break;
+	default:
+		CHECK(close(open(path, O_CREAT | O_WRONLY, 0666)) == 0 && lchown(path, NOBODY, NOBODY) == 0);
+	}
+	begin_early();
+	s = published(getpid());
+	wait_for_names(".aside-0-", "");
+	CHECK_EQ(finish(running), 0);
+	CHECK_EQ(seen_in(&s, tran).count, EARLY + 1);
+	close_segment(&s);
+	in_child(child_of_squatted);
+	CHECK(remove(path) == 0);
+}
+
+static void squatted_by_folder(void) { squatted(0); }
+static void squatted_by_pipe(void) { squatted(1); }
+static void squatted_by_link(void) { squatted(2); }
+static void squatted_by_file(void) { squatted(3); }
 
 static void another(void)
 {
@@ -172,5 +217,13 @@ int main(void)
 	empty_dir(test_dir);
 	in_child(another);
 	in_child(busy);
+	empty_dir(test_dir);
+	in_child(squatted_by_folder);
+	empty_dir(test_dir);
+	in_child(squatted_by_pipe);
+	empty_dir(test_dir);
+	in_child(squatted_by_link);
+	empty_dir(test_dir);
+	in_child(squatted_by_file);
 	return done();
 }

@@ -3,6 +3,7 @@ package writer
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"sync/atomic"
 	"unsafe"
 
@@ -24,7 +25,7 @@ func InMemory() (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	fillNames(f.base)
+	fillNames(f.base, rand.Uint64())
 	n := &names{f: f, base: f.base}
 	n.copyHeader()
 	w := &Writer{names: n, trans: map[uint32]*Tran{}, memory: true, slotFlags: wordOf(0, slotInMemory)}

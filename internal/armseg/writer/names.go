@@ -43,17 +43,28 @@ type names struct {
 	zeroed atomic.Bool
 }
 
-// openNames opens the file of names of this user in dir, or makes it.
+// openNames opens the file of names of this user in dir, or makes it. If something has its
+// name that the process cannot use, which any user can put there, the process gets a file of
+// names of its own.
 func openNames(dir string) (*names, error) {
 	path := filepath.Join(dir, strconv.Itoa(os.Geteuid())+layout.NamesSuffix)
 	n, err := joinNames(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return n, err
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeNames(dir, filepath.Base(path)); err == nil || errors.Is(err, fs.ErrExist) {
+			n, err = joinNames(path) // whoever came first
+		}
 	}
-	if err := makeNames(dir, filepath.Base(path)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err == nil {
+		return n, nil
+	}
+	if _, there := os.Lstat(path); there != nil {
 		return nil, err
 	}
-	// Whoever came first, it is there now.
+	nonce := rand.Uint64()
+	path = filepath.Join(dir, layout.AsidePath(uint32(os.Geteuid()), nonce))
+	if err := makeNamesOf(dir, filepath.Base(path), nonce); err != nil {
+		return nil, err
+	}
 	return joinNames(path)
 }
 
@@ -90,7 +101,9 @@ func (n *names) copyHeader() {
 }
 
 // makeNames makes an empty file of names and publishes it.
-func makeNames(dir, name string) error {
+func makeNames(dir, name string) error { return makeNamesOf(dir, name, rand.Uint64()) }
+
+func makeNamesOf(dir, name string, nonce uint64) error {
 	f, err := makeFile(dir)
 	if err != nil {
 		return err
@@ -106,7 +119,7 @@ func makeNames(dir, name string) error {
 		err = f.mapAll(namesSize, namesSize)
 	}
 	if err == nil {
-		fillNames(f.base)
+		fillNames(f.base, nonce)
 		err = f.publish(name)
 	}
 	if err != nil {
@@ -118,12 +131,12 @@ func makeNames(dir, name string) error {
 }
 
 // fillNames writes the header.
-func fillNames(base unsafe.Pointer) {
+func fillNames(base unsafe.Pointer, nonce uint64) {
 	copy(bytesAt(base, layout.NamesMagic, 8), layout.MagicNames)
 	put32(base, layout.NamesOrder, layout.ByteOrder)
 	put16(base, layout.NamesMajor, layout.Major)
 	put16(base, layout.NamesMinor, layout.Minor)
-	put64(base, layout.NamesNonce, rand.Uint64())
+	put64(base, layout.NamesNonce, nonce)
 	put32(base, layout.NamesUID, uint32(os.Geteuid()))
 	put32(base, layout.NamesLanguage, layout.LanguageGo)
 	format, address := hostAddress()

@@ -202,8 +202,8 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestStrangeNames: whatever stands in the place of the file of names, nothing but an
-// error comes of it.
+// TestStrangeNames: whatever stands in the place of the file of names, the process is measured
+// with a file of names of its own.
 func TestStrangeNames(t *testing.T) {
 	must := func(err error) {
 		t.Helper()
@@ -238,10 +238,26 @@ func TestStrangeNames(t *testing.T) {
 		dir := t.TempDir()
 		put(filepath.Join(dir, strconv.Itoa(os.Geteuid())+layout.NamesSuffix))
 		before := len(left(t, dir))
-		if _, err := Attach(dir); err == nil || errors.Is(err, errRemoved) {
+		w, err := Attach(dir)
+		if err != nil {
 			t.Errorf("%s: %v", what, err)
+			continue
 		}
-		if after := left(t, dir); len(after) != before {
+		id, err := w.OpenApp("a", "", "")
+		if err != nil || id != 1 {
+			t.Errorf("%s: application %d, %v", what, id, err)
+		}
+		path := filepath.Join(dir, layout.AsidePath(uint32(os.Geteuid()), w.names.nonce))
+		n, err := reader.OpenNames(path, uint32(os.Geteuid()))
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if n.Nonce != procReader(t, w).Nonce {
+			t.Errorf("%s: the process's file is about other names", what)
+		}
+		n.Close()
+		if after := left(t, dir); len(after) != before+2 { // the names and the process
 			t.Errorf("%s: left %v", what, after)
 		}
 	}
