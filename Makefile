@@ -74,16 +74,16 @@ test-fresh:
 	scripts/fresh make test
 
 # The shorter form of test-fresh, for .ci/run, which runs all tests on its own machine: every
-# program that tests build, in C, C++ and Go, is compiled, and everything is run that reads
-# what PCP and our agents have installed.
+# program that tests build, in C, C++ and Go, is compiled, and each package is tested that
+# reads what PCP, our agents or a compiler have installed.
 test-fresh-ci:
 	scripts/fresh scripts/each deps fresh-part
 
 fresh-part:
 	go test -run '^$$' ./...
 	$(call in_modules,go test -run '^$$' ./...)
-	$(GOTEST) ./pmns ./help ./pmda ./libbase ./libarm ./libSpmi ./examples/... ./test/library ./test/lan
-	$(GOTEST) -run 'Guide|CTypes|Hostile|Restarts|Manual|Tools|Shipped|Counts|Program' ./test/arm ./test/dds ./test/install
+	$(GOTEST) ./pcp ./pmns ./help ./pmda ./pmapi ./arm ./docs ./internal/version ./libbase ./libarm ./libSpmi \
+		./python ./pmdas/arm/internal/collect ./examples/... ./test/...
 
 # 32 bits, other byte order, weaker memory order: compiled, with the tests.
 cross: cross-arm64 cross-386 cross-s390x

@@ -152,12 +152,18 @@ static int open_other(const struct place *p, int dir, const char *name, enum oth
 	return fd;
 }
 
+/*
+ * How many names in the folder of claims are looked at. There are no more unless somebody fills
+ * it up; then suppliers may not see each other's claims.
+ */
+enum { CLAIMS_MAX = 4096 };
+
 /* Looks for a claim of another user on one of the paths. Returns an error number or 0. */
 static int find_others(struct place *p, const char *const *paths, size_t n, claim_test *test,
 		       enum others which, const char **taken)
 {
 	int fd = openat(p->dir.fd, "claims", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int other, err = 0;
+	int other, err = 0, seen = 0;
 	struct dirent *e;
 	DIR *dir;
 	size_t i;
@@ -171,7 +177,7 @@ static int find_others(struct place *p, const char *const *paths, size_t n, clai
 		close(fd);
 		return err;
 	}
-	while (!err && !*taken && (e = readdir(dir))) {
+	while (!err && !*taken && seen++ < CLAIMS_MAX && (e = readdir(dir))) {
 		other = open_other(p, fd, e->d_name, which, &err);
 		for (i = 0; other >= 0 && i < n && !*taken; i++)
 			if (test(other, paths[i]))

@@ -167,19 +167,26 @@ func (c *claims) counts(uid int) bool { return !c.first(c.id.uid) || c.first(uid
 // all has the claims of all users counted.
 func all(int) bool { return true }
 
+// maxClaims is how many names in the folder of claims are looked at. There are no more unless
+// somebody fills it up; then suppliers may not see each other's claims.
+const maxClaims = 4096
+
 // conflict returns the first of the paths that a process of another user claims. It looks
 // only at users for which counts is true, and test looks for the claim in a user's file.
 func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool, counts func(uid int) bool) string {
-	entries, err := os.ReadDir(c.dir)
+	d, err := os.Open(c.dir)
 	if err != nil {
 		return ""
 	}
-	for _, e := range entries {
-		uid, err := strconv.Atoi(e.Name())
+	names, _ := d.Readdirnames(maxClaims)
+	d.Close()
+	slices.Sort(names)
+	for _, name := range names {
+		uid, err := strconv.Atoi(name)
 		if err != nil || uid == c.id.uid || !counts(uid) || claimsOpen[claimsID{c.id.dev, c.id.ino, uid}] != nil {
 			continue
 		}
-		other := filepath.Join(c.dir, e.Name())
+		other := filepath.Join(c.dir, name)
 		if !claimsOf(other, uid) {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // removes them little by little.
 const (
 	strayAge     = 10 * time.Minute // unchanged for so long
-	StraysAtOnce = 100              // in a second
+	StraysAtOnce = 1000             // in a second
 )
 
 // nobody stands for the user in lines that no single user has caused.
