@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/pcp-rtime/rtime/arm"
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
+	"github.com/pcp-rtime/rtime/internal/armseg/measured"
 )
 
 var ctx = context.Background()
@@ -368,6 +370,39 @@ func TestMadeUpNames(t *testing.T) {
 	first, second := app.Transaction("7"), app.Transaction("7")
 	if first != second {
 		t.Error("a name that is there is another transaction")
+	}
+}
+
+// TestReportContext: what was timed elsewhere is a child of the transaction or the execution that its context names.
+func TestReportContext(t *testing.T) {
+	dir := segments(t)
+	app := open(t, dir, "app")
+	parent, child := app.Transaction("parent"), app.Transaction("child")
+	inside, running := parent.StartContext(ctx)
+	named := arm.ContextWithCorrelator(ctx, parent.Correlator())
+	foreign, err := arm.CorrelatorFromTraceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []context.Context{inside, named, ctx, arm.ContextWithTrace(ctx), arm.ContextWithCorrelator(ctx, foreign)} {
+		if !child.ReportContext(c, time.Second, arm.Good) || child.ReportContext(c, 1, arm.Failed+1) {
+			t.Error("not counted, or counted wrongly")
+		}
+	}
+	running.Stop(arm.Good)
+	if got := measured.Pairs(t, dir); !maps.Equal(got, map[string]uint64{"parent > child": 2}) {
+		t.Errorf("%v", got)
+	}
+	if got := measured.Counts(t, dir)["child"]; got != (measured.Ended{Good: 5}) {
+		t.Errorf("%+v", got)
+	}
+	var none *arm.Transaction
+	if none.ReportContext(inside, 1, arm.Good) || !none.Correlator().IsZero() {
+		t.Error("nil does something")
+	}
+	app.Close()
+	if child.ReportContext(named, 1, arm.Good) || !child.Correlator().IsZero() {
+		t.Error("a closed application is measured")
 	}
 }
 

@@ -1,8 +1,10 @@
 package arm
 
 import (
+	"context"
 	"time"
 
+	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
@@ -15,4 +17,33 @@ func (t *Transaction) Report(d time.Duration, s Status) bool {
 	}
 	tran := t.tran.Load()
 	return tran != nil && tran.Report(uint64(max(d, 0)), writer.Status(s))
+}
+
+// ReportContext is Report of a child of what the context's correlator names, if it carries
+// one.
+func (t *Transaction) ReportContext(ctx context.Context, d time.Duration, s Status) bool {
+	p := passedBy(ctx)
+	if p == nil {
+		return t.Report(d, s)
+	}
+	if t == nil || s > Failed {
+		return false
+	}
+	tran := t.tran.Load()
+	return tran != nil && tran.ReportWith(uint64(max(d, 0)), writer.Status(s), p.parent.s)
+}
+
+// Correlator returns a correlator that names the transaction and no execution of it, for
+// the parents of executions that were timed elsewhere. It is zero while nothing is
+// measured.
+func (t *Transaction) Correlator() Correlator {
+	if t == nil {
+		return Correlator{}
+	}
+	tran := t.tran.Load()
+	if tran == nil {
+		return Correlator{}
+	}
+	var space [layout.CorrelatorMax]byte
+	return Correlator{string(tran.Correlator(space[:0]))}
 }

@@ -15,8 +15,24 @@
 // costs, less the export.
 //
 // A span becomes an execution of the transaction that has its name at its end, so names
-// are to be few, as OpenTelemetry asks for. One whose status is Error has failed, all
-// others are good. Spans are counted when they end: what runs is not seen meanwhile.
+// are to be few, as OpenTelemetry asks for. Spans are counted when they end: what runs is
+// not seen meanwhile. One that never ends is kept.
 //
-// The package is a module of its own, so that only its users depend on OpenTelemetry.
+// A span whose status is Error is judged by what its attributes and recorded errors say of
+// the error: a status code of HTTP or gRPC as armhttp and armgrpc judge it, an error of a
+// database and a type of error such as a time-out as aborted, all else as failed. All other
+// spans are good. Judging has a function say it.
+//
+// A span is a child of its parent, as far as that is a span of this process; or else of the
+// transaction whose correlator the context carries, such as that of armhttp's Handler; or
+// else of the parent in another process; or, without a parent, of the first span that it is
+// linked with. A span of another process is known by its trace context alone.
+//
+// The package is a module of its own, so that only its users depend on OpenTelemetry:
+//
+//	$ go get github.com/pcp-rtime/rtime/arm/otel
+//
+// It is called armotel, and imported so:
+//
+//	import armotel "github.com/pcp-rtime/rtime/arm/otel"
 package armotel

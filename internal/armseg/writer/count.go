@@ -52,6 +52,32 @@ func (t *Tran) Report(d uint64, s Status) (ok bool) {
 	return true
 }
 
+// ReportWith is Report of a child of what the correlator names.
+func (t *Tran) ReportWith(d uint64, s Status, parent string) (ok bool) {
+	if !t.Report(d, s) {
+		return false
+	}
+	var space [layout.CorrelatorMax]byte
+	c, ok := layout.ParseCorrelator(space[:copy(space[:], parent)])
+	if !ok {
+		return true
+	}
+	if n := t.w.pair(t.ID, &c); n != 0 {
+		t.w.countPair(n, d, s)
+	}
+	if t.w.memory {
+		if next := t.next.Load(); next != nil {
+			t.w.movePairs(next.w)
+		}
+	}
+	return true
+}
+
+// Correlator appends a correlator that names the transaction, and no execution of it.
+func (t *Tran) Correlator(own []byte) []byte {
+	return t.w.own(&layout.Correlator{}, 0, 0, t.ID, own)
+}
+
 // claim does what comes before the clock is read.
 func (t *Tran) claim() Running {
 	if !t.Active() {
