@@ -15,12 +15,12 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// fortyEnv makes the test's own program what test/fortypaths.c is, in Go; it has the order.
+// fortyEnv makes the test's own program what test/fortypaths.c is, in Go; it has the arguments.
 const fortyEnv = "LIBSPMI_TEST_FORTY"
 
 func TestMain(m *testing.M) {
-	if order := os.Getenv(fortyEnv); order != "" {
-		fortyPaths(order)
+	if args := os.Getenv(fortyEnv); args != "" {
+		fortyPaths(args)
 		return
 	}
 	if os.Getenv(casesEnv) != "" {
@@ -30,8 +30,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fortyPaths(order string) {
+func fortyPaths(args string) {
 	var s *spmi.Supplier
+	var order string
+	var first, last int
+	if _, err := fmt.Sscan(args, &order, &first, &last); err != nil {
+		fmt.Println(err)
+		return
+	}
 	on := false
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); on = !on {
 		if on {
@@ -42,9 +48,10 @@ func fortyPaths(order string) {
 			continue
 		}
 		cx := []*spmi.Context{{Path: "DDS/V"}}
-		for i := range 40 {
+		for i := first; i <= last; i++ {
+			i := i
 			if order == "down" {
-				i = 39 - i
+				i = first + last - i
 			}
 			cx = append(cx, &spmi.Context{Path: fmt.Sprintf("DDS/V/p%d", i)})
 		}
@@ -104,28 +111,80 @@ func (r *rival) hear() string {
 	return r.out.Text()
 }
 
-// TestFortyPaths: of two suppliers of one user that claim forty paths in opposite order at the
-// same moment one gets them all, each time, whatever languages they are written in.
-func TestFortyPaths(t *testing.T) {
+// fortyPrograms returns what starts the program in C and in Go with arguments.
+func fortyPrograms(t *testing.T) (inC, inGo func(args string) *exec.Cmd) {
+	t.Helper()
 	lib := t.TempDir()
 	run(t, "make", "-s", "BUILD="+lib, "CC=gcc", "all")
 	program := filepath.Join(lib, "fortypaths")
 	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-o", program, "test/fortypaths.c", filepath.Join(lib, "libSpmi.a"), "-pthread")
-	inC := func(order string) *exec.Cmd { return exec.Command(program, order) }
-	inGo := func(order string) *exec.Cmd {
-		c := exec.Command("/proc/self/exe")
-		c.Env = []string{fortyEnv + "=" + order}
-		return c
+	return func(args string) *exec.Cmd { return exec.Command(program, strings.Fields(args)...) },
+		func(args string) *exec.Cmd {
+			c := exec.Command("/proc/self/exe")
+			c.Env = []string{fortyEnv + "=" + args}
+			return c
+		}
+}
+
+// claimsDir makes a directory of segments.
+func claimsDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, layout.ClaimsDir), 0o777); err != nil {
+		t.Fatal(err)
 	}
-	for name, pair := range map[string][2]*exec.Cmd{
-		"C and Go": {inC("up"), inGo("down")}, "Go and C": {inGo("up"), inC("down")},
-		"Go and Go": {inGo("up"), inGo("down")}, "C and C": {inC("up"), inC("down")},
+	return dir
+}
+
+// heldForAMoment: a supplier is refused only because of a path that another one keeps, not
+// because of one that another program of its user locks for a moment, since that does not get
+// all that it wants. One program wants forty paths, two others want half of them each: either
+// the first gets its paths, or both of the others theirs.
+func heldForAMoment(t *testing.T, inC, inGo func(args string) *exec.Cmd) {
+	for name, three := range map[string][3]*exec.Cmd{
+		"C among Go": {inC("up 0 39"), inGo("down 0 19"), inGo("up 20 39")},
+		"Go among C": {inGo("up 0 39"), inC("down 0 19"), inC("up 20 39")},
+		"mixed":      {inC("up 0 39"), inGo("down 0 19"), inC("up 20 39")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.Mkdir(filepath.Join(dir, layout.ClaimsDir), 0o777); err != nil {
-				t.Fatal(err)
+			dir := claimsDir(t)
+			var rivals []*rival
+			for _, c := range three {
+				rivals = append(rivals, startRival(t, dir, c))
 			}
+			for round := range 300 {
+				for i := range rivals { // another one is first each time
+					rivals[(round+i)%3].tell()
+				}
+				var got []string
+				for _, r := range rivals {
+					got = append(got, r.hear())
+				}
+				if s := strings.Join(got, " "); s != "0 193 193" && s != "193 0 0" {
+					t.Fatalf("round %d: %s", round, s)
+				}
+				for _, r := range rivals {
+					r.tell()
+				}
+				for _, r := range rivals {
+					r.hear()
+				}
+			}
+		})
+	}
+}
+
+// TestFortyPaths: of two suppliers of one user that claim forty paths in opposite order at the
+// same moment one gets them all, each time, whatever languages they are written in.
+func TestFortyPaths(t *testing.T) {
+	inC, inGo := fortyPrograms(t)
+	t.Run("held for a moment", func(t *testing.T) { heldForAMoment(t, inC, inGo) })
+	for name, pair := range map[string][2]*exec.Cmd{
+		"C and Go": {inC("up 0 39"), inGo("down 0 39")}, "Go and C": {inGo("up 0 39"), inC("down 0 39")},
+		"Go and Go": {inGo("up 0 39"), inGo("down 0 39")}, "C and C": {inC("up 0 39"), inC("down 0 39")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := claimsDir(t)
 			a, b := startRival(t, dir, pair[0]), startRival(t, dir, pair[1])
 			for round := range 300 {
 				a.tell()

@@ -16,6 +16,9 @@
 
 #include "internal.h"
 
+/* The byte that stands for the turn to claim: just above those of paths. */
+#define CLAIM_TURN ((off_t)1 << 62)
+
 static off_t offset_of(const char *path)
 {
 	uint64_t h = 14695981039346656037u;
@@ -25,16 +28,21 @@ static off_t offset_of(const char *path)
 	return (off_t)(h & ((1ull << 62) - 1));
 }
 
-static struct flock lock_of(const char *path, short type)
+static struct flock byte_lock(off_t start, short type)
 {
 	struct flock l;
 
 	memset(&l, 0, sizeof(l));
 	l.l_type = type;
 	l.l_whence = SEEK_SET;
-	l.l_start = offset_of(path);
+	l.l_start = start;
 	l.l_len = 1;
 	return l;
+}
+
+static struct flock lock_of(const char *path, short type)
+{
+	return byte_lock(offset_of(path), type);
 }
 
 /*
@@ -219,11 +227,42 @@ static const char *lock_own(struct place *p, const char *const *paths, size_t n)
 	return NULL;
 }
 
-static void pause_a_little(void)
+static void pause_for(long ns)
 {
-	struct timespec t = { 0, (long)(1000000 + random_u64() % 18000000) };
+	struct timespec t;
 
+	t.tv_sec = 0;
+	t.tv_nsec = ns;
 	nanosleep(&t, NULL);
+}
+
+/*
+ * Waits until it is this process's turn to claim: the processes of one user claim one after
+ * another. Otherwise one could be refused because of a path that another locks for a moment
+ * only, since it does not get all that it wants. A turn is a lock on a byte that stands for no
+ * path. It takes microseconds; if it takes a second, because a process was stopped meanwhile,
+ * or if another user's read lock is in the way, the process claims out of turn.
+ */
+static void take_turn(struct place *p)
+{
+	int tries;
+
+	for (tries = 0; tries < 1000; tries++) {
+		struct flock l = byte_lock(CLAIM_TURN, F_WRLCK);
+
+		if (fcntl(p->claims.fd, F_SETLK, &l) == 0)
+			return;
+		if (fcntl(p->claims.fd, F_GETLK, &l) || l.l_type == F_RDLCK)
+			return;
+		pause_for(1000000);
+	}
+}
+
+static void end_turn(struct place *p)
+{
+	struct flock l = byte_lock(CLAIM_TURN, F_UNLCK);
+
+	fcntl(p->claims.fd, F_SETLK, &l);
 }
 
 static int by_offset(const void *a, const void *b)
@@ -234,9 +273,9 @@ static int by_offset(const void *a, const void *b)
 }
 
 /*
- * Claims all the paths or none. They are sorted first: if two processes of one user want
- * the same paths, the first to lock one then gets them all. Two processes of different
- * users may each see the other's lock, so they try again.
+ * Claims all the paths or none. They are sorted first: if two processes of one user want the
+ * same paths and one claims out of turn, the first to lock one gets them all. Two processes of
+ * different users may each see the other's lock, so they try again.
  */
 int claims_take(struct place *p, const char **paths, size_t n)
 {
@@ -247,18 +286,22 @@ int claims_take(struct place *p, const char **paths, size_t n)
 		return spmi_fail(SiShmemFailed, "the program has closed the SPMI's files");
 	qsort(paths, n, sizeof(*paths), by_offset);
 	for (tries = 0;; tries++) {
+		bool own;
+
+		take_turn(p);
 		taken = lock_own(p, paths, n);
-		if (taken)
-			break;
-		err = find_others(p, paths, n, claimed_in, OTHERS_EQUAL, &taken);
-		if (!err && !taken)
-			return 0;
-		drop_all(p, paths, n);
+		own = taken != NULL;
+		err = own ? 0 : find_others(p, paths, n, claimed_in, OTHERS_EQUAL, &taken);
+		if (!own && (err || taken))
+			drop_all(p, paths, n);
+		end_turn(p);
 		if (err)
 			return spmi_fail_errno("segment directory: claims", err);
-		if (tries == 4)
+		if (!taken)
+			return 0;
+		if (own || tries == 4)
 			break;
-		pause_a_little();
+		pause_for((long)(1000000 + random_u64() % 18000000));
 	}
 	return spmi_fail(SiDuplicate, "context %s is another supplier's", taken);
 }

@@ -1,7 +1,8 @@
 /*
- * A supplier of forty paths, for a test in Go: with each line that it reads it becomes one,
- * says in a line how that went (0 or an error code), and is none any more with the next line.
- * The argument is "up" or "down", the order in which its table has the paths.
+ * A supplier of some of forty paths, for a test in Go: with each line that it reads it becomes
+ * one, says in a line how that went (0 or an error code), and withdraws with the next line. The
+ * arguments are "up" or "down", the order in which its table has the paths, and the first and
+ * the last path.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,15 @@ int main(int argc, char **argv)
 {
 	static cx_create table[1 + PATHS];
 	char line[16];
-	int i, on = 0;
+	int i, on = 0, first = 0, last = PATHS - 1, n;
 
+	if (argc != 4 || sscanf(argv[2], "%d", &first) != 1 || sscanf(argv[3], "%d", &last) != 1 ||
+	    first < 0 || last < first || last >= PATHS)
+		return 2;
+	n = last - first + 1;
 	strcpy(table[0].path, "DDS/V");
-	for (i = 0; i < PATHS; i++)
-		sprintf(table[1 + i].path, "DDS/V/p%d", argc > 1 && strcmp(argv[1], "down") == 0 ? PATHS - 1 - i : i);
+	for (i = 0; i < n; i++)
+		sprintf(table[1 + i].path, "DDS/V/p%d", strcmp(argv[1], "down") == 0 ? last - i : first + i);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (on) {
@@ -27,7 +32,7 @@ int main(int argc, char **argv)
 			puts("off");
 			continue;
 		}
-		on = SpmiDdsInit(table, 1 + PATHS, NULL, 0, "/dev/null") != NULL;
+		on = SpmiDdsInit(table, 1 + n, NULL, 0, "/dev/null") != NULL;
 		printf("%d\n", SpmiErrno);
 		if (!on && SpmiErrno == SiSuccess)
 			return 1;

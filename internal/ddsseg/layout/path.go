@@ -12,6 +12,9 @@ func ClaimOffset(path string) int64 {
 	return int64(h & (1<<62 - 1))
 }
 
+// ClaimTurn is the byte that stands for the turn to claim, just above those of paths.
+const ClaimTurn = int64(1) << 62
+
 // ValidName reports whether s may name a statistic or an element of a path: 1 to 31
 // bytes, without control characters and slashes, no blank first or last.
 func ValidName(s string) bool {

@@ -113,15 +113,17 @@ func (c *claims) claim(paths ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	// Of two processes of one user that want the same paths, in this order the first to lock
-	// one gets them all; libSpmi has the same order.
+	// If one of two processes of one user claims out of turn, in this order the first to lock
+	// a path gets them all. libSpmi has the same order, and the same turns.
 	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
 		return cmp.Compare(layout.ClaimOffset(a), layout.ClaimOffset(b))
 	})
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()
 	for tries := 0; ; tries++ {
+		c.takeTurn()
 		again, err := c.try(paths)
+		c.endTurn()
 		// Two users' suppliers that test at once see each other: one of them is to
 		// come first in the end.
 		if err == nil || !again || tries == 4 {
@@ -129,6 +131,30 @@ func (c *claims) claim(paths ...string) error {
 		}
 		time.Sleep(time.Duration(1+rand.IntN(19)) * time.Millisecond)
 	}
+}
+
+// takeTurn waits until it is this process's turn to claim: the processes of one user claim one
+// after another. Otherwise one could be refused because of a path that another locks for a
+// moment only, since it does not get all that it wants. A turn is a lock on a byte that stands
+// for no path. It takes microseconds; if it takes a second, because a process was stopped
+// meanwhile, or if another user's read lock is in the way, the process claims out of turn.
+func (c *claims) takeTurn() {
+	for range 1000 {
+		if setLock(c.f, unix.F_SETLK, layout.ClaimTurn) == nil {
+			return
+		}
+		if inTheWay(c.f, layout.ClaimTurn).Type == unix.F_RDLCK {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (c *claims) endTurn() { c.unlock(layout.ClaimTurn) }
+
+func (c *claims) unlock(off int64) {
+	l := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart, Start: off, Len: 1}
+	unix.FcntlFlock(c.f.Fd(), unix.F_SETLK, &l)
 }
 
 // try claims in the own file and then looks into the others'; again reports that the
@@ -218,21 +244,21 @@ func claimsOf(path string, uid int) bool {
 
 // claimed reports whether another process holds a claim on the path in f: a write
 // lock of that one byte.
-func claimed(f *os.File, path string) bool { return isClaim(inTheWay(f, path)) }
+func claimed(f *os.File, path string) bool { return isClaim(inTheWay(f, layout.ClaimOffset(path))) }
 
 // maybeClaimed reports whether another process holds a claim on the path in f, or
 // somebody's read lock may have kept it from making one.
 func maybeClaimed(f *os.File, path string) bool {
-	l := inTheWay(f, path)
+	l := inTheWay(f, layout.ClaimOffset(path))
 	return isClaim(l) || l.Type == unix.F_RDLCK
 }
 
 func isClaim(l unix.Flock_t) bool { return l.Type == unix.F_WRLCK && l.Len == 1 }
 
-// inTheWay returns the lock of another process that a claim on the path in f would
-// conflict with. Its type is F_UNLCK if there is none.
-func inTheWay(f *os.File, path string) unix.Flock_t {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: layout.ClaimOffset(path), Len: 1}
+// inTheWay returns the lock of another process that a write lock on a byte of f would conflict
+// with. Its type is F_UNLCK if there is none.
+func inTheWay(f *os.File, off int64) unix.Flock_t {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: off, Len: 1}
 	if unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) != nil {
 		l.Type = unix.F_UNLCK
 	}
@@ -258,8 +284,7 @@ func (c *claims) release(paths ...string) {
 
 func (c *claims) drop(paths []string) {
 	for _, path := range paths {
-		l := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart, Start: layout.ClaimOffset(path), Len: 1}
-		unix.FcntlFlock(c.f.Fd(), unix.F_SETLK, &l)
+		c.unlock(layout.ClaimOffset(path))
 		delete(c.held, path)
 	}
 }
