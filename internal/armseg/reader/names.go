@@ -3,6 +3,12 @@
 package reader
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
@@ -155,16 +161,40 @@ func (n *Names) Update(app func(id uint32, a *App), tran func(id uint32, t *Tran
 	return err
 }
 
-// readKey returns a name as it stands in the names of instances: blanks, which no writer
-// leaves in, and one more character become underscores.
+// readKey returns a name as it stands in the names of instances. Blanks, which no writer leaves
+// in, and one more character become underscores; other characters that cannot be printed become
+// question marks. A byte that is not UTF-8 becomes %XX, so that names which differ only in such
+// bytes stay apart. A % that could be mistaken for such a byte becomes %25.
 func readKey(b []byte, other rune) string {
-	s := []rune(Text(b))
-	for i, r := range s {
-		if r == ' ' || r == other {
-			s[i] = '_'
-		}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
 	}
-	return string(s)
+	var s strings.Builder
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&s, "%%%02X", b[0])
+		case r == '%' && len(b) > 2 && isHex(b[1]) && isHex(b[2]):
+			s.WriteString("%25")
+		case r == ' ' || r == other:
+			s.WriteByte('_')
+		case !unicode.IsPrint(r):
+			s.WriteByte('?')
+		default:
+			s.WriteRune(r)
+		}
+		b = b[n:]
+	}
+	return s.String()
+}
+
+func isHex(b byte) bool { return b >= '0' && b <= '9' || b >= 'A' && b <= 'F' }
+
+// Full reports whether the file has no room for another application, and for another
+// transaction, as of the last Update.
+func (n *Names) Full() (apps, trans bool) {
+	return n.apps.seen >= n.apps.max, n.trans.seen >= n.trans.max
 }
 
 // Use returns the use word of an application: the lower 32 bits count arm_init less

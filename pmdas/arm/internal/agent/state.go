@@ -58,6 +58,10 @@ func (a *Agent) numbers() []kit.Number {
 			func(h *collect.Health) uint64 { return h.BadData }),
 		counter(20, "parents_lost", "parents that found no room in a process's file", "Their children are measured, but count in no instance of rtime.arm.parent.",
 			func(h *collect.Health) uint64 { return h.PairsLost }),
+		gauge(21, "names_full", "users' files of names that have no room for another name",
+			"New applications or transactions of such a user are not measured: arm_init or\n"+
+				"arm_getid returns an error to the program. The agent's log says whose file it is.",
+			func(s *collect.Snapshot) uint64 { return uint64(s.Health.NamesFull) }),
 	}
 }
 

@@ -41,7 +41,7 @@ func wellness() collect.Health {
 	return collect.Health{Processes: 3, Files: 4, NameFiles: 2, Bytes: 1 << 20, Refused: 1, RefusedEver: 2,
 		LastRefused: "1-2-3.arm: not a regular file", Cycles: 50, CycleTime: 1500, CycleTotal: 7_000_000, Folds: 6,
 		Retired: 7, Swept: 8, Errors: 9, LastError: "no space left", Damaged: 10, OverCap: 11, NoRoom: 12, BadHandles: 13,
-		BadData: 14, PairsLost: 15}
+		BadData: 14, PairsLost: 15, NamesFull: 16}
 }
 
 // want is what the metrics say of it: name, instance, value; "-" for none.
@@ -167,6 +167,7 @@ agent.no_room . 12
 agent.bad_handles . 13
 agent.bad_data . 14
 agent.parents_lost . 15
+agent.names_full . 16
 agent.last_refused . 1-2-3.arm: not a regular file
 agent.last_error . no space left
 agent.unnamed . 0

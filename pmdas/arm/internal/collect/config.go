@@ -22,6 +22,7 @@ type Config struct {
 	MaxTransactions   int   // transactions with a row of their own in all
 	MaxApplications   int   // applications with a row of their own
 	MaxPairs          int   // pairs of parent and child with a row of their own
+	UserShare         int   // percent of each of the three limits above that names of one user may take, 1 to 100
 	MaxFiles          int   // processes whose files are read
 	MaxUserFiles      int   // processes of one user whose files are read
 	MaxUserBytes      int64 // of one user's files that are mapped
@@ -31,7 +32,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Interval: time.Second, Weight: 0.75, Timeout: 15 * time.Minute, Window: time.Minute, Buffers: 12,
-		MaxPerApplication: 10000, MaxTransactions: 50000, MaxApplications: 2000, MaxPairs: 10000,
+		MaxPerApplication: 10000, MaxTransactions: 50000, MaxApplications: 2000, MaxPairs: 10000, UserShare: 80,
 		MaxFiles: 20000, MaxUserFiles: 5000, MaxUserBytes: 16 << 30,
 	}
 }
@@ -53,9 +54,13 @@ func (c Config) filled() Config {
 	} {
 		*v.have = or(*v.have, *v.none)
 	}
+	c.UserShare = min(or(c.UserShare, d.UserShare), 100)
 	c.MaxUserBytes = or(c.MaxUserBytes, d.MaxUserBytes)
 	return c
 }
+
+// share returns how many rows of a limit names of one user may take.
+func (c *Config) share(limit int) int { return (limit*c.UserShare + 99) / 100 }
 
 // eachUser returns how many files of one user are listed: those that may be read, and some that
 // may be removed.

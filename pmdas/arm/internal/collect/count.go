@@ -81,6 +81,14 @@ func (c *counts) countNames(u *account) {
 			n.bad = true
 			c.reports.refuse(n.file, u.uid, err)
 		}
+		if apps, trans := n.r.Full(); !n.full && (apps || trans) {
+			n.full = true
+			what := "transaction"
+			if apps {
+				what = "application"
+			}
+			c.reports.full(n.file, u.uid, what)
+		}
 		for i, a := range n.named.apps {
 			if a == nil || a.used {
 				continue

@@ -21,15 +21,25 @@ type tran struct {
 func (c *counts) update(n *names) error {
 	return n.r.Update(
 		func(id uint32, a *reader.App) {
-			n.named.apps = put(n.named.apps, id, c.rows.appOf(&c.conf, n.u.name, a.Key, a.Descr))
+			n.named.apps = put(n.named.apps, id, c.rows.appOf(&c.conf, n.u.name, keyOf(a.Key), a.Descr))
 		},
 		func(id uint32, t *reader.Tran) {
 			if a := at(n.named.apps, t.App); a != nil {
-				row := c.rows.tranOf(&c.conf, a, t.Key, t.Descr)
+				row := c.rows.tranOf(&c.conf, a, n.u.name, keyOf(t.Key), t.Descr)
 				n.named.trans = put(n.named.trans, id, tran{row: row})
 				n.trace(id, row.Traced)
 			}
 		})
+}
+
+// keyOf returns the key of a name in the tables of rows. A program's name "other" must not be
+// taken for the row that counts what is over a limit, so its first letter is written as bytes
+// are that are not UTF-8.
+func keyOf(key string) string {
+	if key == other {
+		return "%6Fther"
+	}
+	return key
 }
 
 // put stores v for an id.

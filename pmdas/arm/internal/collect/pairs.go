@@ -30,7 +30,7 @@ func (c *counts) addPair(p *proc, i int, k *reader.PairKey, added reader.PairTot
 			return
 		}
 		parent, label := c.parent(p, k)
-		p.counted.pairs[i] = c.rows.pairOf(&c.conf, parent, label, child.row)
+		p.counted.pairs[i] = c.rows.pairOf(&c.conf, p.u.name, parent, label, child.row)
 	}
 	p.counted.pairs[i].add(&added)
 }

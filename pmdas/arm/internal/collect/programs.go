@@ -56,6 +56,7 @@ type names struct {
 	aside bool  // it no longer has the name by which programs find it
 	gone  bool  // it has no name in the directory any more
 	bad   bool  // it cannot be read any more
+	full  bool  // it has no room for another application or transaction
 
 	named    named
 	switches layout.Switches // what is to be traced
@@ -342,6 +343,9 @@ func (p *programs) summary(h *Health) {
 		h.NameFiles += len(u.names)
 		for _, n := range u.names {
 			h.Bytes += uint64(n.r.Bytes())
+			if n.full {
+				h.NamesFull++
+			}
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (c *counts) recall(uid uint32, e *past.Entry) {
 		if t.App != "" {
 			a = func() *appRow { return c.rows.appOf(&c.conf, user, t.App, t.AppDescr) }
 		}
-		c.rows.recall(c.rows.tranOf(&c.conf, a(), t.Tran, t.Descr), t)
+		c.rows.recall(c.rows.tranOf(&c.conf, a(), user, t.Tran, t.Descr), t)
 	}
 	for i := range e.Pairs {
 		p := &e.Pairs[i]

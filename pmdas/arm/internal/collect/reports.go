@@ -38,6 +38,12 @@ func (r *reports) fail(err error) {
 	r.failures.Printf(r.lastError, "%s", r.lastError)
 }
 
+// full reports that a file of names has no room for another name.
+func (r *reports) full(file string, owner uint32, what string) {
+	r.refusals.Printf(owner, "%s: no room for another %s, so programs of user %d that give new names are not measured; "+
+		"the file is made anew when no program has used it for the time that rtarm.conf calls timeout", file, what, owner)
+}
+
 // refuse reports that a file is not read, or not read any more. Lines in the log are limited
 // for each user, so that nobody can fill it with bad files.
 func (r *reports) refuse(file string, owner uint32, err error) {

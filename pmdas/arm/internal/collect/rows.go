@@ -24,9 +24,8 @@ type rows struct {
 	pair map[string]*pairRow
 	met  map[string]*metricRow
 
-	own     [past.Kinds]int             // rows that count against a limit
-	over    [past.Kinds]map[string]bool // names that were over one
-	ever    [past.Kinds]bool            // more names were over one than are remembered
+	own     [past.Kinds]int               // rows that count against a limit
+	shares  [past.Kinds]map[string]*share // of users
 	unsaved []past.Choice
 	grown   bool // since the last look
 
@@ -35,9 +34,16 @@ type rows struct {
 	were      []*tranRow // with something running, as of the look before
 }
 
-// maxOver is how many names that are over a limit are remembered. If there are more, all new
-// names of the kind are over the limit.
-const maxOver = 65536
+// share is what names of a user take of a limit.
+type share struct {
+	own  int             // rows
+	over map[string]bool // names that were over the limit
+	ever bool            // more names were over it than are remembered
+}
+
+// maxOver is how many names of a user that are over a limit are remembered. If there are more,
+// all new names of the user are over it.
+const maxOver = 16384
 
 type appRow struct {
 	App
@@ -88,35 +94,50 @@ func (r *rows) init(apart bool) {
 	r.apart = apart
 	r.tran, r.app = make(map[string]*tranRow), make(map[string]*appRow)
 	r.pair, r.met = make(map[string]*pairRow), make(map[string]*metricRow)
-	for k := range r.over {
-		r.over[k] = make(map[string]bool)
+	for k := range r.shares {
+		r.shares[k] = make(map[string]*share)
 	}
 }
 
-// full decides whether a new name has no row of its own, and records the choice. limited says
-// that the limit is reached.
-func (r *rows) full(k past.Kind, name string, limited bool) bool {
+func (r *rows) share(k past.Kind, user string) *share {
+	s := r.shares[k][user]
+	if s == nil {
+		s = &share{over: make(map[string]bool)}
+		r.shares[k][user] = s
+	}
+	return s
+}
+
+// full decides whether a new name has no row of its own, and records the choice. That is so if
+// there are limit rows already, or if the user who gives the name has taken the user's share of
+// the limit, or if limited says so.
+func (r *rows) full(k past.Kind, conf *Config, user, name string, limit int, limited bool) bool {
+	s := r.share(k, user)
+	limited = limited || r.own[k] >= limit || s.own >= conf.share(limit)
 	switch {
-	case r.over[k][name]:
+	case s.over[name] || r.share(k, "").over[name]:
 		return true
-	case !limited && !r.ever[k]:
+	case !limited && !s.ever:
 		r.own[k]++
-		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name})
+		s.own++
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name, User: user})
 		return false
-	case len(r.over[k]) < maxOver:
-		r.over[k][name] = true
-		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name, Over: true})
-	case !r.ever[k]:
-		r.ever[k] = true
-		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Over: true})
+	case len(s.over) < maxOver:
+		s.over[name] = true
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, Name: name, User: user, Over: true})
+	case !s.ever:
+		s.ever = true
+		r.unsaved = append(r.unsaved, past.Choice{Kind: k, User: user, Over: true})
 	}
 	return true
 }
 
 // overLimit returns how many names are over a limit and remembered.
 func (r *rows) overLimit() (n uint64) {
-	for _, names := range r.over {
-		n += uint64(len(names))
+	for _, users := range r.shares {
+		for _, s := range users {
+			n += uint64(len(s.over))
+		}
 	}
 	return n
 }
@@ -126,11 +147,11 @@ func (r *rows) restore(c past.Choice) {
 	switch {
 	case c.Kind < 0 || c.Kind >= past.Kinds:
 	case c.Name == "":
-		r.ever[c.Kind] = true
+		r.share(c.Kind, c.User).ever = true
 	case c.Over:
-		r.over[c.Kind][c.Name] = true
+		r.share(c.Kind, c.User).over[c.Name] = true
 	case c.Kind == past.AppName:
-		r.own[past.AppName]++
+		r.take(c)
 		a := r.addApp(c.Name)
 		a.key = c.Name
 		if user, key, ok := strings.Cut(c.Name, ":"); ok && r.apart {
@@ -139,15 +160,21 @@ func (r *rows) restore(c past.Choice) {
 	case c.Kind == past.TranName:
 		app, key, ok := strings.Cut(c.Name, "/")
 		if a := r.app[app]; ok && a != nil {
-			r.own[past.TranName]++
+			r.take(c)
 			a.own++
 			r.addTran(a, key)
 		}
 	case c.Kind == past.PairName:
 		parent, child := r.split(c.Name)
-		r.own[past.PairName]++
+		r.take(c)
 		r.addPair(c.Name, parent, child)
 	}
+}
+
+// take counts a row that is in the record.
+func (r *rows) take(c past.Choice) {
+	r.own[c.Kind]++
+	r.share(c.Kind, c.User).own++
 }
 
 // split returns the places of the parent and the child that a pair's name tells, -1 for one
@@ -178,7 +205,7 @@ func (r *rows) appOf(conf *Config, user, key, descr string) *appRow {
 		name = user + ":" + key
 	}
 	a := r.app[name]
-	if a == nil && name != other && r.full(past.AppName, name, r.own[past.AppName] >= conf.MaxApplications) {
+	if a == nil && name != other && r.full(past.AppName, conf, user, name, conf.MaxApplications, false) {
 		return r.otherApp()
 	}
 	if a == nil {
@@ -214,15 +241,15 @@ func (r *rows) addApp(name string) *appRow {
 	return a
 }
 
-// tranOf returns the row of a transaction of an application.
-func (r *rows) tranOf(conf *Config, a *appRow, key, descr string) *tranRow {
+// tranOf returns the row of a transaction of an application. user is who names it.
+func (r *rows) tranOf(conf *Config, a *appRow, user, key, descr string) *tranRow {
 	if a.Name == other {
 		return r.otherTran(a)
 	}
 	name := a.Name + "/" + key
 	t := r.tran[name]
 	if t == nil && key != other {
-		if r.full(past.TranName, name, a.own >= conf.MaxPerApplication || r.own[past.TranName] >= conf.MaxTransactions) {
+		if r.full(past.TranName, conf, user, name, conf.MaxTransactions, a.own >= conf.MaxPerApplication) {
 			return r.otherTran(a)
 		}
 		a.own++
@@ -258,7 +285,7 @@ func (r *rows) addTran(a *appRow, key string) *tranRow {
 
 // pairOf returns the row of a pair. If the parent is elsewhere, parent is nil and label is its
 // name.
-func (r *rows) pairOf(conf *Config, parent *tranRow, label string, child *tranRow) *pairRow {
+func (r *rows) pairOf(conf *Config, user string, parent *tranRow, label string, child *tranRow) *pairRow {
 	place := -1
 	if parent != nil {
 		label, place = parent.Name, parent.i
@@ -267,7 +294,7 @@ func (r *rows) pairOf(conf *Config, parent *tranRow, label string, child *tranRo
 	if p := r.pair[name]; p != nil {
 		return p
 	}
-	if r.full(past.PairName, name, r.own[past.PairName] >= conf.MaxPairs) {
+	if r.full(past.PairName, conf, user, name, conf.MaxPairs, false) {
 		return r.addPair(other+">"+other, -1, -1)
 	}
 	return r.addPair(name, place, child.i)

@@ -2,10 +2,12 @@ package collect
 
 import (
 	"fmt"
+	"log"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
@@ -102,13 +104,13 @@ func TestOrderAtStart(t *testing.T) {
 func TestManyOver(t *testing.T) {
 	var r rows
 	r.init(false)
-	conf := Config{MaxPerApplication: 1, MaxTransactions: 1, MaxApplications: 1}
+	conf := Config{MaxPerApplication: 1, MaxTransactions: 1, MaxApplications: 1, UserShare: 100}
 	a := r.appOf(&conf, "", "App", "")
 	for i := range maxOver + 100 {
-		r.tranOf(&conf, a, fmt.Sprint(i), "")
+		r.tranOf(&conf, a, "", fmt.Sprint(i), "")
 	}
-	if len(r.over[past.TranName]) != maxOver || !r.ever[past.TranName] || len(r.trans) != 2 {
-		t.Errorf("%d over, %d rows", len(r.over[past.TranName]), len(r.trans))
+	if s := r.share(past.TranName, ""); len(s.over) != maxOver || !s.ever || len(r.trans) != 2 {
+		t.Errorf("%d over, %d rows", len(s.over), len(r.trans))
 	}
 	var again rows
 	again.init(false)
@@ -117,10 +119,10 @@ func TestManyOver(t *testing.T) {
 	}
 	conf.MaxTransactions, conf.MaxPerApplication = 100, 100
 	b := again.appOf(&conf, "", "App", "")
-	if got := again.tranOf(&conf, b, "new", ""); got.Name != "App/other" {
+	if got := again.tranOf(&conf, b, "", "new", ""); got.Name != "App/other" {
 		t.Errorf("a row of its own: %s", got.Name)
 	}
-	if got := again.tranOf(&conf, b, "0", ""); got.Name != "App/0" {
+	if got := again.tranOf(&conf, b, "", "0", ""); got.Name != "App/0" {
 		t.Errorf("no row of its own: %s", got.Name)
 	}
 }
@@ -189,13 +191,124 @@ func TestNames(t *testing.T) {
 	n := readertest.NewNames(t, w.dir, w.uid, 7)
 	a := n.App("a/b\n\xff")
 	n.Tran(a, "GET/x\x1b[1m")
+	n.Tran(a, "GET/\xff")
+	n.Tran(a, "GET/\xfe")
+	n.Tran(a, "GET/%FF")
+	n.Tran(a, "GET/50%")
 	n.Tran(n.App(""), "none")
 	n.Tran(99, "none")
 	w.start()
 	w.look()
 	s := w.c.Snapshot()
-	if len(s.Trans) != 1 || s.Trans[0].Name != "a_b??/GET/x?[1m" || s.Apps[0].Name != "a_b??" {
-		t.Errorf("%v", s.Trans)
+	var names []string
+	for _, row := range allRows(s) {
+		names = append(names, row.Name)
+	}
+	const app = "a_b?%FF"
+	want := []string{app + "/GET/x?[1m", app + "/GET/%FF", app + "/GET/%FE", app + "/GET/%25FF", app + "/GET/50%"}
+	if !slices.Equal(names, want) || s.Apps[0].Name != app {
+		t.Errorf("%q, %q", s.Apps[0].Name, names)
+	}
+}
+
+// TestNamedOther: what a program calls other is not the row that counts what is over a limit,
+// also after a new start.
+func TestNamedOther(t *testing.T) {
+	w := newWorld(t)
+	w.conf.MaxTransactions = 2
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	own, bank := n.App("other"), n.App("Bank")
+	ids := []uint32{n.Tran(own, "other"), n.Tran(bank, "other"), n.Tran(bank, "Deposit"), n.Tran(own, "buy")}
+	p := readertest.NewProc(t, w.dir, n, 100)
+	for i, id := range ids {
+		p.Good(0, id, 1<<(10+i), w.mono)
+	}
+	check := func() {
+		t.Helper()
+		for range 2 {
+			w.look()
+			got := make(map[string]uint64)
+			for _, row := range allRows(w.c.Snapshot()) {
+				got[row.Name] = row.GoodNS
+			}
+			want := map[string]uint64{"%6Fther/%6Fther": 1 << 10, "Bank/%6Fther": 1 << 11, "Bank/other": 1 << 12, "%6Fther/other": 1 << 13}
+			if !maps.Equal(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+		}
+	}
+	w.start()
+	check()
+	p.Die()
+	check()
+	w.start()
+	check()
+}
+
+// TestUserShare: one user cannot take all rows from the others, not even over a restart of the
+// agent and with more names than are remembered.
+func TestUserShare(t *testing.T) {
+	conf := Config{MaxPerApplication: 10, MaxTransactions: 10, MaxApplications: 10, MaxPairs: 10, UserShare: 80}
+	var r rows
+	r.init(false)
+	fill := func(r *rows) {
+		for i := range maxOver + 100 {
+			a := r.appOf(&conf, "nobody", fmt.Sprint("App", i), "")
+			r.tranOf(&conf, a, "nobody", "T", "")
+		}
+	}
+	fill(&r)
+	a := r.appOf(&conf, "joe", "Shop", "")
+	if t1 := r.tranOf(&conf, a, "joe", "buy", ""); t1.Name != "Shop/buy" {
+		t.Errorf("%s", t1.Name)
+	}
+	var again rows
+	again.init(false)
+	for _, c := range r.unsaved {
+		again.restore(c)
+	}
+	fill(&again)
+	for _, r := range []*rows{&r, &again} {
+		if n, apps := r.share(past.TranName, "nobody").own, r.share(past.AppName, "nobody").own; n != 8 || apps != 8 {
+			t.Errorf("nobody has %d transactions, %d applications", n, apps)
+		}
+		if t1 := r.tranOf(&conf, r.appOf(&conf, "joe", "Shop", ""), "joe", "buy", ""); t1.Name != "Shop/buy" {
+			t.Errorf("%s", t1.Name)
+		}
+	}
+	// A name that was over one user's share has a row if another gives it.
+	if t1 := again.tranOf(&conf, again.appOf(&conf, "ann", "App9", ""), "ann", "T", ""); t1.Name != "App9/T" {
+		t.Errorf("%s", t1.Name)
+	}
+	if t1 := again.tranOf(&conf, again.appOf(&conf, "ann", "Eleventh", ""), "ann", "T", ""); t1.Name != "other/other" {
+		t.Errorf("%s", t1.Name)
+	}
+}
+
+// TestNamesFull: a file of names without room is counted, and told in the log once.
+func TestNamesFull(t *testing.T) {
+	w := newWorld(t)
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	for i := range layout.AppMax {
+		if i == layout.AppMax-1 {
+			w.start()
+			w.look()
+			if h := w.c.Snapshot().Health; h.NamesFull != 0 {
+				t.Errorf("%d files are full", h.NamesFull)
+			}
+		}
+		n.App(fmt.Sprint("App", i))
+	}
+	var b strings.Builder
+	w.c.reports.log = log.New(&b, "", 0)
+	for range 3 {
+		w.look()
+		if h := w.c.Snapshot().Health; h.NamesFull != 1 {
+			t.Errorf("%d files are full", h.NamesFull)
+		}
+	}
+	if strings.Count(b.String(), "\n") != 1 || !strings.Contains(b.String(), "no room for another application") {
+		t.Errorf("the log has %q", b.String())
 	}
 }
 

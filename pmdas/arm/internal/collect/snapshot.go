@@ -144,6 +144,7 @@ type Health struct {
 	Processes   int           // live ones whose files are read
 	Files       int           // processes' files that are mapped
 	NameFiles   int           // users' files of names
+	NamesFull   int           // of which have no room for another name
 	Bytes       uint64        // mapped
 	Partial     int           // processes of whose files a part is over a limit and not read
 	Refused     int           // files in the directory that are not read

@@ -33,6 +33,7 @@ func Load(path string, current collect.Config) (collect.Config, error) {
 		"maxperapplication": keyword.Whole(&c.MaxPerApplication, 1, 1000000),
 		"maxapplications":   keyword.Whole(&c.MaxApplications, 1, 1000000),
 		"maxparents":        keyword.Whole(&c.MaxPairs, 1, 1000000),
+		"usershare":         keyword.Whole(&c.UserShare, 1, 100),
 		"maxprocesses":      keyword.Whole(&c.MaxFiles, 1, 1000000),
 		"maxuserprocesses":  keyword.Whole(&c.MaxUserFiles, 1, 1000000),
 		"maxuserbytes":      keyword.Whole(&c.MaxUserBytes, 1<<20, 1<<40),

@@ -98,7 +98,7 @@ func TestShipped(t *testing.T) {
 	if c, err := load(t, b.String(), collect.Config{}); err != nil || c != collect.DefaultConfig() {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if n := strings.Count(b.String(), "\n"); n != 13 {
-		t.Errorf("%d keywords, want all 13:\n%s", n, b.String())
+	if n := strings.Count(b.String(), "\n"); n != 14 {
+		t.Errorf("%d keywords, want all 14:\n%s", n, b.String())
 	}
 }

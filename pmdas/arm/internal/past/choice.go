@@ -6,7 +6,8 @@ package past
 type Choice struct {
 	Kind Kind   `json:"k"`
 	Name string `json:"n,omitempty"`
-	Over bool   `json:"o,omitempty"` // it is over the limit; without a name, so are all new ones
+	User string `json:"u,omitempty"` // whose program gave the name first; "" in records of earlier versions
+	Over bool   `json:"o,omitempty"` // it is over a limit; without a name, so are all new ones of the user
 }
 
 // Kind tells of what a name is.
