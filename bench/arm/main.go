@@ -17,7 +17,7 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 5, "number of rounds")
-	only := flag.String("only", "", "measure only these, comma-separated: c, go, python, agent, disk")
+	only := flag.String("only", "", "measure only these, comma-separated: c, go, grpc, python, agent, disk")
 	flag.Parse()
 	if err := run(*rounds, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/arm:", err)
@@ -37,7 +37,7 @@ func run(rounds int, only string) error {
 	for _, part := range []struct {
 		name string
 		f    func() error
-	}{{"c", b.c}, {"go", b.golang}, {"python", b.python}, {"agent", b.agent}, {"disk", b.disk}} {
+	}{{"c", b.c}, {"go", b.golang}, {"grpc", b.grpc}, {"python", b.python}, {"agent", b.agent}, {"disk", b.disk}} {
 		if only != "" && !strings.Contains(","+only+",", ","+part.name+",") {
 			continue
 		}

@@ -2,12 +2,19 @@ module github.com/pcp-rtime/rtime/bench/arm/peers
 
 go 1.26.0
 
-replace github.com/pcp-rtime/rtime => ../../..
+replace (
+	github.com/pcp-rtime/rtime => ../../..
+	github.com/pcp-rtime/rtime/arm/armgrpc => ../../../arm/armgrpc
+)
 
 require (
 	github.com/pcp-rtime/rtime v0.0.0
+	github.com/pcp-rtime/rtime/arm/armgrpc v0.0.0
 	github.com/prometheus/client_golang v1.25.0
+	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
+	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
+	google.golang.org/grpc v1.85.0
 )
 
 require (
@@ -21,10 +28,12 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
