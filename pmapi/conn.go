@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
@@ -32,6 +33,7 @@ type Conn struct {
 
 	raw      net.Conn // the socket, which has the deadlines
 	rw       io.ReadWriter
+	secured  bool // by TLS
 	r        *pdu.Reader
 	features uint16
 	changes  Changes
@@ -105,6 +107,14 @@ func dial(ctx context.Context, h Host, o Options) (*Conn, error) {
 
 func dialTarget(ctx context.Context, h Host, o Options, t target) (*Conn, error) {
 	raw, err := o.Dial(ctx, t.network, t.address)
+	for pause := time.Millisecond; errors.Is(err, syscall.EAGAIN) && ctx.Err() == nil; pause = min(2*pause, 50*time.Millisecond) {
+		// The socket's queue is full, because pmcd is busy. TCP would wait by itself.
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		raw, err = o.Dial(ctx, t.network, t.address)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +212,8 @@ func (c *Conn) exchange(ctx context.Context, x exchange) error {
 
 // talk sends what is in c.out and reads the answer. sent is false if nothing has left.
 func (c *Conn) talk(x exchange) (sent bool, err error) {
-	if n, err := c.rw.Write(c.out); err != nil {
-		return n > 0, err
+	if sent, err := c.write(); err != nil {
+		return sent, err
 	}
 	for {
 		b, err := c.r.Next()
@@ -214,6 +224,27 @@ func (c *Conn) talk(x exchange) (sent bool, err error) {
 			return true, err
 		}
 	}
+}
+
+// write sends what is in c.out. sent is false if nothing has left.
+func (c *Conn) write() (sent bool, err error) {
+	if !c.secured {
+		n, err := c.rw.Write(c.out)
+		return n > 0, err
+	}
+	// Over TLS pmcd does not see a second message in the same record until it gets another.
+	for b := c.out; len(b) > 0; {
+		h, err := pdu.ParseHeader(b)
+		if err != nil {
+			return sent, err
+		}
+		n, err := c.rw.Write(b[:h.Len])
+		if sent = sent || n > 0; err != nil {
+			return sent, err
+		}
+		b = b[h.Len:]
+	}
+	return true, nil
 }
 
 // breakOff closes the connection because of err.

@@ -157,7 +157,7 @@ func (c *Conn) secure(ctx context.Context, flags uint16, t target) error {
 	if err := s.HandshakeContext(ctx); err != nil {
 		return err
 	}
-	c.rw = s
+	c.rw, c.secured = s, true
 	c.r = pdu.NewReader(s, c.opts.MaxAnswer)
 	return nil
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// Access is the text of the section [access] of pmcd.conf; none if empty.
 	Access string
 
+	// TLS is the text of tls.conf, which names pmcd's certificate; none if empty.
+	TLS string
+
 	// Args are further arguments of pmcd.
 	Args []string
 }
@@ -186,7 +189,7 @@ func (p *PCP) writeConf() {
 	}
 	own := map[string]string{
 		"PCP_TMP_DIR": "tmp", "PCP_RUN_DIR": "run", "PCP_LOG_DIR": "log", "PCP_VAR_DIR": "var",
-		"PCP_ARCHIVE_DIR": "log", "PCP_PMCDCONF_PATH": "pmcd.conf",
+		"PCP_ARCHIVE_DIR": "log", "PCP_PMCDCONF_PATH": "pmcd.conf", "PCP_TLSCONF_PATH": "tls.conf",
 	}
 	var b strings.Builder
 	for _, line := range strings.Split(string(text), "\n") {
@@ -196,6 +199,7 @@ func (p *PCP) writeConf() {
 		b.WriteString(line + "\n")
 	}
 	p.WriteFile("pcp.conf", b.String())
+	p.WriteFile("tls.conf", p.opts.TLS)
 	p.WritePmcdConf(p.opts.Agents...)
 }
 
