@@ -33,7 +33,7 @@ func TestPeek(t *testing.T) {
 		q    question
 		want string
 	}{
-		{"", greeting, "pmcd answers, in version 2 of the protocol"}, {"127.0.0.1", agents, "pmcd"}, {"127.0.0.1", metrics, "pmcd.numagents"},
+		{"", plain, "pmcd of localhost answers"}, {"127.0.0.1", dashL, "pmcd"}, {"127.0.0.1", dashA, "pmcd.numagents"},
 	} {
 		var out bytes.Buffer
 		if err := peek(app, c.host, c.q, &out); err != nil {
@@ -44,7 +44,7 @@ func TestPeek(t *testing.T) {
 		}
 	}
 	t.Setenv("PMCD_PORT", strconv.Itoa(pcptest.FreePort(t)))
-	if err := peek(app, "localhost", agents, new(bytes.Buffer)); err == nil {
+	if err := peek(app, "localhost", dashL, new(bytes.Buffer)); err == nil {
 		t.Error("nobody is there, and answers")
 	}
 	want := []string{"localhost: 1 good", "127.0.0.1-l: 1 good", "127.0.0.1-a: 1 good", "localhost-l: 1 aborted"}

@@ -14,11 +14,11 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"os"
 	"time"
 
 	"github.com/pcp-rtime/rtime/arm"
+	"github.com/pcp-rtime/rtime/pmapi"
 )
 
 const timeout = 10 * time.Second
@@ -32,12 +32,12 @@ func main() {
 	if flag.NArg() > 1 || *all && *list {
 		log.Fatal("usage: armpeek [-a | -l] [HOST]")
 	}
-	what := greeting
+	what := plain
 	switch {
 	case *all:
-		what = metrics
+		what = dashA
 	case *list:
-		what = agents
+		what = dashL
 	}
 	app := arm.NewApplication("armpeek")
 	defer app.Close()
@@ -52,13 +52,13 @@ func main() {
 // question is what is asked, and the flag that asks it.
 type question struct {
 	flag string
-	ask  func(*client) ([]string, error)
+	ask  func(context.Context, *pmapi.Client) ([]string, error)
 }
 
 var (
-	greeting = question{"", (*client).greeting}
-	agents   = question{"-l", (*client).agents}
-	metrics  = question{"-a", (*client).metrics}
+	plain = question{"", greeting}
+	dashL = question{"-l", agents}
+	dashA = question{"-a", metrics}
 )
 
 // peek asks one question as a transaction.
@@ -77,24 +77,12 @@ func peek(app *arm.Application, host string, q question, out io.Writer) error {
 }
 
 func ask(host string, q question) ([]string, error) {
-	port := os.Getenv("PMCD_PORT")
-	if port == "" {
-		port = "44321"
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	c, err := pmapi.NewClient(host, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
-		return nil, err
-	}
-	c, err := connect(conn)
-	if err != nil {
-		return nil, err
-	}
-	return q.ask(c)
+	defer c.Close()
+	return q.ask(ctx, c)
 }
