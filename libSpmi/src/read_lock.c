@@ -18,6 +18,7 @@
 #include "state.h"
 
 static int holder; /* the thread inside, or 0 */
+static pid_t holder_pid; /* its process */
 static int waiting;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool fork_locked;
@@ -46,6 +47,21 @@ static void unlock(void)
 		syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* What a child of _Fork, for which no handler runs, has of its parent it may not use. */
+static bool inherited(void)
+{
+	pid_t pid = __atomic_load_n(&holder_pid, __ATOMIC_RELAXED);
+
+	return pid && pid != getpid();
+}
+
+static void begin_anew(void)
+{
+	source_forget();
+	reader_end();
+	__atomic_store_n(&holder_pid, 0, __ATOMIC_RELAXED);
+}
+
 /* Waits as long as it takes: each call ends when pmcd answers, or libpcp gives up. */
 static bool lock(int me)
 {
@@ -53,10 +69,19 @@ static bool lock(int me)
 	int there;
 
 	for (;;) {
-		if (try_lock(me))
+		if (try_lock(me)) {
+			if (inherited())
+				begin_anew();
+			__atomic_store_n(&holder_pid, getpid(), __ATOMIC_RELAXED);
 			return true;
+		}
 		if (held_by(me))
 			return false;
+		if (inherited()) { /* the thread that is inside is the parent's */
+			begin_anew();
+			__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+			continue;
+		}
 		__atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
 		there = __atomic_load_n(&holder, __ATOMIC_SEQ_CST);
 		if (there)
@@ -85,8 +110,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	fork_locked = false;
-	source_forget();
-	reader_end();
+	begin_anew();
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
 }
 

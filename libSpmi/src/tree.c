@@ -399,14 +399,30 @@ static int add_grouped(struct node *n, struct class *group, struct class *c, int
 	return g && class_node(g, c, leaf, inst, instance) ? 0 : SiCallocFailed;
 }
 
+/* The domain whose instances a class has; an archive may have some of its metrics only. */
+static bool domain_of(const struct class *c, unsigned int *indom)
+{
+	const struct stat *s = c->stats;
+	struct metric *m = c->metric;
+
+	for (; !metric_ready(m) || m->indom == PCP_NO_INDOM; s = s->next) {
+		if (!s)
+			return false;
+		m = s->metric;
+	}
+	*indom = m->indom;
+	return true;
+}
+
 static int add_instances(struct node *n, struct class *group, struct class *c)
 {
+	unsigned int indom;
 	int i, count, err = 0, *insts = NULL;
 	char **names = NULL;
 
-	if (!metric_ready(c->metric) || c->metric->indom == PCP_NO_INDOM)
+	if (!domain_of(c, &indom))
 		return 0;
-	count = source_instances(c->metric->indom, &insts, &names);
+	count = source_instances(indom, &insts, &names);
 	for (i = 0; !err && i < count; i++)
 		err = group ? add_grouped(n, group, c, insts[i], names[i]) : add_instance(n, c, insts[i], names[i]);
 	if (count > 0) {
@@ -641,12 +657,13 @@ int tree_begin(void)
 /* An instance that its agent makes for whoever asks for it. */
 static struct node *by_look_up(struct node *n, const char *name)
 {
+	unsigned int indom;
 	struct class *c;
 	int inst;
 
 	for (c = n->class ? n->class->child : NULL; c; c = c->next)
-		if (c->star && c->metric && c->naming == NAME_WHOLE && metric_ready(c->metric) &&
-		    (inst = source_instance(c->metric->indom, name)) >= 0)
+		if (c->star && c->metric && c->naming == NAME_WHOLE && domain_of(c, &indom) &&
+		    (inst = source_instance(indom, name)) >= 0)
 			return class_node(n, c, name, inst, name);
 	return NULL;
 }

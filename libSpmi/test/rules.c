@@ -770,6 +770,35 @@ static void rule15(void)
 	}
 }
 
+/* A child, of either kind, begins anew; the parent goes on. */
+static void child_reads(void)
+{
+	struct SpmiStatSet *set, *own;
+	struct SpmiStatVals *v;
+	int kind, status;
+	pid_t pid;
+
+	OK(SpmiInit(15) == 0);
+	OK((set = SpmiCreateStatSet()) && (v = SpmiPathAddSetStat(set, "Mem/Real/size", NULL)));
+	for (kind = 0; kind < 2; kind++) {
+		pid = kind ? _Fork() : fork();
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			FAILS(SpmiGetStatSet(set, TRUE) == SiNotInit, SiNotInit);
+			OK(SpmiInit(15) == 0);
+			FAILS(SpmiGetStatSet(set, TRUE) == SiNotFound, SiNotFound);
+			OK((own = SpmiCreateStatSet()) && (v = SpmiPathAddSetStat(own, "Mem/Real/size", NULL)));
+			OK(SpmiGetStatSet(own, TRUE) == 0);
+			CHECK(v->error == 0);
+			SpmiExit();
+			_exit(SpmiErrno);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+		OK(SpmiGetStatSet(set, TRUE) == 0);
+		CHECK(v->error == 0);
+	}
+}
+
 enum { THREADS = 8, ROUNDS = 100 };
 
 static void *reading(void *closure)
@@ -922,7 +951,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "1", rule1 }, { "2", rule2 }, { "3", rule3 }, { "4", rule4 }, { "5", rule5 }, { "6", rule6 },
 		{ "7", rule7 }, { "8", rule8 }, { "9", rule9 }, { "10", rule10 }, { "11", rule11 }, { "12", rule12 },
-		{ "13", rule13 }, { "14", rule14 }, { "15", rule15 }, { "16", rule16 }, { "leaks", leaks },
+		{ "13", rule13 }, { "14", rule14 }, { "15", rule15 }, { "16", rule16 }, { "children", child_reads }, { "leaks", leaks },
 		{ "orders", orders },
 	};
 	size_t i;

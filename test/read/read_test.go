@@ -3,7 +3,9 @@
 package read
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -116,22 +118,36 @@ func peek(t *testing.T, p *pcptest.PCP, program string, env []string, paths ...s
 	return values
 }
 
-// cases are those of test/rules.c: a rule of reading each.
-var cases = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"}
+// cases are those of test/rules.c: most of them a rule of reading each.
+var cases = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "children"}
 
 // TestRead are the tests that share one pmcd.
 func TestRead(t *testing.T) {
 	p := start(t)
 	t.Run("values", func(t *testing.T) { testValues(t, p) })
 	t.Run("guide", func(t *testing.T) { testGuide(t, p) })
-	rules := compile(t, "plain", "test/rules.c")
-	for _, name := range append(cases, "leaks") {
-		t.Run("rule "+name, func(t *testing.T) {
-			c := command(p, rules, name)
-			c.Env = append(c.Env, "COUNT_MEMORY=1")
-			run(t, c)
+	t.Run("table", func(t *testing.T) { testTable(t, p) })
+	t.Run("archive", func(t *testing.T) { testArchive(t, p) })
+	for _, build := range []struct {
+		name  string
+		cases []string
+	}{{"plain", append([]string{"leaks"}, cases...)}, {"asan", append([]string{"leaks"}, cases...)}, {"tsan", []string{"6", "10", "16"}}} {
+		t.Run(build.name, func(t *testing.T) {
+			rules := compile(t, build.name, "test/rules.c")
+			for _, name := range build.cases {
+				t.Run(name, func(t *testing.T) {
+					c := command(p, rules, name)
+					c.Env = append(c.Env, "TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=../../libSpmi/test/tsan.supp")
+					if build.name == "plain" {
+						c.Env = append(c.Env, "COUNT_MEMORY=1") // the sanitizers keep what is freed
+					}
+					run(t, c)
+				})
+			}
 		})
 	}
+	// The last, because it ends pmcd.
+	t.Run("restart", func(t *testing.T) { testRestart(t, p) })
 }
 
 // testValues compares values with those of pminfo: levels that do not change while the test
@@ -190,5 +206,142 @@ func testGuide(t *testing.T, p *pcptest.PCP) {
 		if !strings.Contains(out, want) {
 			t.Errorf("the data traversal does not print %q, but\n%s", want, out)
 		}
+	}
+}
+
+// testTable adds lines to the table of contexts, replaces one, and has some refused.
+func testTable(t *testing.T, p *pcptest.PCP) {
+	program := compile(t, "plain", "examples/SpmiPeek.c")
+	memory := math.Trunc(p.Number("mem.physmem", ""))
+	conf := func(text string) { p.WriteFile("contexts.conf", text) }
+	defer os.Remove(p.Path("contexts.conf"))
+	conf(`# comment
+context Site 50 SiNoInst "This site"
+	stat Site/cpus 1 SiQuantity SiLong 0 64 1 "Processors" hinv.ncpu   
+stat "Site/two words" 2 SiQuantity SiFloat 0 100 0.5 "Half" mem.physmem + mem.physmem
+stat Mem/Real/size 1 SiQuantity SiLong 0 100 1 "In KB now" mem.physmem
+stat Site/absent 3 SiQuantity SiLong 0 1 1 "There is no such metric" no.such.metric
+`)
+	got := peek(t, p, program, nil, "Site/cpus", "Site/two words", "Mem/Real/size", "CPU/cpu0/idle")
+	if got["Site/cpus"] != p.Number("hinv.ncpu", "") || math.Abs(got["Site/two words"]-memory) > memory*1e-6 ||
+		math.Abs(got["Mem/Real/size"]-memory) > memory*1e-6 {
+		t.Errorf("with lines of the site: %v; the machine has %v KB", got, memory)
+	}
+	if tree := run(t, command(p, program, "-l", "Site")); strings.Contains(tree, "absent") || !strings.Contains(tree, "/Site/cpus ") {
+		t.Errorf("the tree of the site is\n%s", tree)
+	}
+	for line, reason := range map[string]string{
+		`context Site 70000 SiNoInst "d"`:                                "want an ASN.1 number from 0 to 65535: 70000",
+		`context Site 1 SiNoInst "d"`:                                    "another context at its level has the ASN.1 number: 1",
+		`context Site 60 SiSometimes "d"`:                                "want SiNoInst, SiCfgInst or SiContInst: SiSometimes",
+		`context Site/a/b 60 SiNoInst "d"`:                               "no context above it in a line before: Site/a/b",
+		`context Site//b 60 SiNoInst "d"`:                                "want a path of 63 bytes at most",
+		`context Site 60`:                                                "want: context PATH ASN",
+		`context ` + strings.Repeat("x", 32) + ` 60 SiNoInst "d"`:        "want a path of 63 bytes at most",
+		`context Site 60 SiNoInst "` + strings.Repeat("d", 64) + `"`:     "description longer than 63 bytes",
+		`stat Mem/x 60 SiRate SiLong 0 1 1 "d" hinv.ncpu`:                "want SiCounter or SiQuantity: SiRate",
+		`stat Mem/x 60 SiCounter SiInt 0 1 1 "d" hinv.ncpu`:              "want SiLong or SiFloat: SiInt",
+		`stat Mem/x 60 SiCounter SiLong zero 1 1 "d" hinv.ncpu`:          "want two whole numbers for minimum and maximum: zero",
+		`stat Mem/x 60 SiCounter SiLong 0 1 0 "d" hinv.ncpu`:             "want a scale above 0: 0",
+		`stat Mem/x 60 SiCounter SiLong 0 1 1 "d"`:                       "want: stat PATH ASN",
+		`stat Mem/x 1 SiCounter SiLong 0 1 1 "d" hinv.ncpu`:              "another context at its level has the ASN.1 number: 1",
+		`stat None/x 1 SiCounter SiLong 0 1 1 "d" hinv.ncpu`:             "no context of it in a line before: None/x",
+		`stat x 1 SiCounter SiLong 0 1 1 "d" hinv.ncpu`:                  "no context of it in a line before: x",
+		`stat Mem/Real/x 60 SiQuantity SiLong 0 1 1 "d" hinv.ncpu + / 2`: "",
+		`static Mem/x`: "want a line that begins with context or stat",
+		`context Site 60 SiNoInst "d" ` + strings.Repeat("#", 2000): "line longer than 1022 bytes",
+	} {
+		conf("\n" + line + "\ncontext Good 61 SiNoInst \"d\"\nstat Good/cpus 1 SiQuantity SiLong 0 1 1 \"d\" hinv.ncpu\n")
+		if got := peek(t, p, program, nil, "Good/cpus")["Good/cpus"]; got != p.Number("hinv.ncpu", "") {
+			t.Errorf("after line %q: Good/cpus is %v", line, got)
+		}
+		out, err := command(p, program, "Mem/Real/x").CombinedOutput()
+		if want := p.Path("contexts.conf") + ":2: " + reason; err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("line %q: SpmiPeek prints %q, want %q", line, out, want)
+		}
+	}
+}
+
+// testArchive reads an archive of pmlogger in place of pmcd.
+func testArchive(t *testing.T, p *pcptest.PCP) {
+	program := compile(t, "plain", "examples/SpmiPeek.c")
+	conf := p.WriteFile("logger.conf", "log mandatory on 100 milliseconds { hinv.ncpu mem.physmem kernel.percpu.cpu.user }\n")
+	p.Run("pmlogger", "-h", "local:", "-c", conf, "-s", "40", "-l", p.Path("log/logger.log"), p.Path("archive"))
+	env := []string{"SPMI_ARCHIVE=" + p.Path("archive"), "SPMI_HOST=unix:///nonexistent"}
+	c := command(p, program, "-i", "1", "hinv/ncpu", "Mem/Real/size", "CPU/cpu0/user")
+	c.Env = append(c.Env, env...)
+	out := run(t, c)
+	want := fmt.Sprintf("hinv/ncpu: %v\nMem/Real/size: %.9g\nCPU/cpu0/user: ", p.Number("hinv.ncpu", ""),
+		float64(float32(math.Trunc(p.Number("mem.physmem", "")/4))))
+	if !strings.HasPrefix(out, want) {
+		t.Errorf("of an archive SpmiPeek prints\n%swant\n%s", out, want)
+	}
+	c = command(p, program, "hinv/ncpu")
+	c.Env = append(c.Env, "SPMI_ARCHIVE="+p.Path("none"))
+	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "(190)") || !strings.Contains(string(text), "SPMI_ARCHIVE") {
+		t.Errorf("without the archive SpmiPeek prints %q, %v", text, err)
+	}
+	host := []string{"SPMI_HOST=127.0.0.1:" + strconv.Itoa(p.Port())}
+	if got := peek(t, p, program, host, "hinv/ncpu")["hinv/ncpu"]; got != p.Number("hinv.ncpu", "") {
+		t.Errorf("over TCP hinv/ncpu is %v", got)
+	}
+}
+
+// testRestart ends pmcd under a set, and starts it again.
+func testRestart(t *testing.T, p *pcptest.PCP) {
+	c := command(p, compile(t, "plain", "test/rules.c"), "orders")
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		in.Close()
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	answers := bufio.NewScanner(out)
+	hear := func() string {
+		if !answers.Scan() {
+			t.Fatal("the program that reads is gone")
+		}
+		return answers.Text()
+	}
+	order := func() string {
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			t.Fatal(err)
+		}
+		return hear()
+	}
+	const well = "0 5 0 rate 0 found"
+	if s := hear(); s != "ready" {
+		t.Fatal(s)
+	}
+	if s := order(); s != well {
+		t.Fatalf("at first: %s", s)
+	}
+	for round := range 2 {
+		p.StopPmcd()
+		for range 2 {
+			// Contexts that are known are looked up in pmcd, which is not there.
+			if s := order(); s != "189 -2 189 none 189 lost" {
+				t.Fatalf("round %d, without pmcd: %s", round, s)
+			}
+		}
+		p.StartPmcd()
+		p.Eventually("the set has values again", func() error {
+			if s := order(); s != well {
+				return fmt.Errorf("%s", s)
+			}
+			return nil
+		})
 	}
 }
