@@ -71,7 +71,7 @@ func damagedName(path string, n int) string { return fmt.Sprintf("%s.damaged-%d"
 
 // damagedFiles returns the numbers of the files set aside so far, ascending.
 func damagedFiles(path string) []int {
-	// A directory that cannot be listed has none that could be counted.
+	// In a directory that cannot be listed there are none to be counted.
 	files, _ := os.ReadDir(filepath.Dir(path))
 	var numbers []int
 	for _, f := range files {

@@ -17,8 +17,7 @@
 // Lines elsewhere whose check sum does not match are left out and everything else is
 // kept; the file as it was is set aside then, see Damage.
 //
-// A Journal takes care that threads do not disturb each other, but not that processes do
-// not: see Lock.
+// A Journal may be used by several threads, but by one process only: see Lock.
 package journal
 
 import (
@@ -37,7 +36,7 @@ import (
 // ErrClosed is the error of a Journal that was closed.
 var ErrClosed = errors.New("journal: closed")
 
-// Options are what a test needs to know. The zero value is for everybody else.
+// Options are for tests. Everybody else uses the zero value.
 type Options struct {
 	// Step, if not nil, is called before and after each thing that is done to the file
 	// system, by the goroutine that does it: "open", "write", "fsync", "rename",
@@ -143,7 +142,7 @@ func readFile(f *os.File, size int64, replay func([]byte) error) (found, error) 
 }
 
 // Peek calls replay with each record that can be trusted of a file that another process
-// may be appending to. A file that is not there has none.
+// may be appending to. A file that is not there has no records.
 func Peek(path string, replay func(record []byte) error) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +157,8 @@ func Peek(path string, replay func(record []byte) error) error {
 }
 
 // Append appends the records of a batch in one write(2). After an error the file ends with
-// a whole record as before. It may hold those of the batch all the same if it was being
-// folded; to append them again is right then, too.
+// a whole record as before. If the file was being folded, it may hold the records of the batch
+// all the same; the caller may append them again in any case.
 func (j *Journal) Append(b *Batch) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

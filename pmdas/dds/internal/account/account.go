@@ -58,7 +58,7 @@ func (u *User) has() bool {
 	return u.Suppliers > 0 || u.Contexts > 0 || u.Metrics > 0 || u.Rows > 0 || u.Domains > 0
 }
 
-// Of returns the account of a user, a new one where there is none.
+// Of returns the account of a user, and makes it if there is none yet.
 func (a *Users) Of(uid uint32) *User {
 	u := a.all[uid]
 	if u == nil {
@@ -183,7 +183,7 @@ func (b *Bucket) Fill(now time.Time, burst, rate float64) float64 {
 	return b.Left
 }
 
-// NameOf returns the name of a user, or the number where there is none.
+// NameOf returns the name of a user, or the number if the user has no name.
 func NameOf(uid uint32) string {
 	n := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(n); err == nil {

@@ -24,7 +24,7 @@ func (t *tree) tell(n int) bool {
 	return t.told.bytes <= maxTold
 }
 
-// bounded returns the labels of an instance, or none where the answer has no room for them.
+// bounded returns the labels of an instance, or none if the answer has no room for them.
 // From there on it does not look at what suppliers have given.
 func (t *tree) bounded(l *live) pcp.Labels {
 	if !t.tell(0) {

@@ -208,7 +208,7 @@ func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name
 
 // Fixed counts the fixed contexts of suppliers that are there, which are what volatile ones
 // are instances below. It reports whether the names of the metrics of those have changed,
-// since the context was none before that has statistics of its own.
+// because the context had no statistics of its own before.
 func (n *Names) Fixed(path string, statistics bool, add int) bool {
 	count(n.fixed, path, add)
 	if statistics {
