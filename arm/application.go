@@ -16,7 +16,9 @@ type Application struct {
 	lib             *library
 	err             error // never to be measured
 
-	trans sync.Map // name to *Transaction
+	// trans has the *Transaction of each name, and by variant those that declare other metrics
+	// than the first one of their name.
+	trans sync.Map
 
 	mu     sync.Mutex // guards what follows
 	count  int        // of trans
@@ -32,7 +34,8 @@ type Option func(*options)
 type options struct{ user, dir string }
 
 // User says who uses the application; "*" stands for the login name. It is up to 127
-// bytes and kept with the application, of which there is one for all its users.
+// bytes. Another user makes another application, and the agent adds up what has the same
+// names.
 func User(name string) Option { return func(o *options) { o.user = name } }
 
 // Dir says where segments lie: by default in $RTIME_ARM_DIR, or else in /run/rtime/arm.
@@ -99,24 +102,44 @@ func (a *Application) attached(w *writer.Writer) (ok bool) {
 
 // Transaction names a transaction of the application (arm_getid), and makes it active
 // again where others had closed the application in between. It returns the same one for
-// the same name, whatever the options; a look-up allocates nothing. It never fails: a
-// transaction whose Err is not nil measures nothing.
+// the same name, and another one if other metrics are declared; without options it returns
+// the first one of the name, and allocates nothing. It never fails: a transaction whose Err
+// is not nil measures nothing.
 func (a *Application) Transaction(name string, opts ...TransactionOption) *Transaction {
 	if a == nil {
 		return nil
 	}
-	if t, ok := a.trans.Load(name); ok {
-		t := t.(*Transaction)
-		if tran := t.tran.Load(); tran != nil {
-			tran.Activate()
-		}
-		return t
+	if t, ok := a.trans.Load(name); ok && len(opts) == 0 {
+		return t.(*Transaction).again()
 	}
 	t, ok := a.add(newTransaction(a, name, opts))
 	if !ok {
 		a.lib.later()
 	}
-	return t
+	return t.again()
+}
+
+// variant is a transaction that declares other metrics than the first one of its name.
+type variant struct {
+	name    string
+	metrics writer.Declared
+}
+
+// find returns the transaction of the name that declares the same metrics, or the first one
+// if none are declared. key is where one that is not there is to be stored.
+func (a *Application) find(t *Transaction) (old *Transaction, key any) {
+	first, ok := a.trans.Load(t.name)
+	if !ok {
+		return nil, t.name
+	}
+	if old = first.(*Transaction); len(t.metrics) == 0 || old.declared() == t.declared() {
+		return old, nil
+	}
+	v := variant{t.name, t.declared()}
+	if same, ok := a.trans.Load(v); ok {
+		return same.(*Transaction), nil
+	}
+	return nil, v
 }
 
 // add takes a transaction in, unless there is one of this name. ok is false where it
@@ -124,8 +147,9 @@ func (a *Application) Transaction(name string, opts ...TransactionOption) *Trans
 func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old, ok := a.trans.Load(t.name); ok {
-		return old.(*Transaction), true
+	old, key := a.find(t)
+	if old != nil {
+		return old, true
 	}
 	if a.count == layout.TranMax {
 		// A program that makes up a name each time must not run out of memory by it.
@@ -135,7 +159,7 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 	a.count++
 	// It is bound before it is stored: another goroutine may find it right after that.
 	ok = a.writer == nil || a.closed || t.bind(a.writer, a.id)
-	a.trans.Store(t.name, t)
+	a.trans.Store(key, t)
 	return t, ok
 }
 

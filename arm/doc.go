@@ -24,8 +24,8 @@
 // It is a guest in the program: it never waits, prints or fails. While there is no directory
 // that it can write to, it counts in memory of the process alone, and Application.Err says
 // why. When there is one, all of that is added to the process's file there. Names become keys: blanks are removed and 31 bytes are kept.
-// Programs of one user, in Go or in C with libarm, that give the same names count in the
-// same application and transaction.
+// Programs of one user, in Go or in C with libarm, that give the same names, users and
+// metrics count in the same application and transaction.
 //
 // With INVOKE_ARM=false in the environment nothing is measured.
 package arm

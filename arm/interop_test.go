@@ -26,7 +26,7 @@ func TestShared(t *testing.T) {
 			dir := t.TempDir()
 			var app *arm.Application
 			inGo := func() string {
-				app = open(t, dir, "SharedApplication")
+				app = open(t, dir, "SharedApplication", arm.User("*"))
 				for _, name := range []string{"Go first", "shared", "C first"} {
 					if !app.Transaction(name).Start(ctx).Stop(arm.Good) {
 						t.Error("not measured")

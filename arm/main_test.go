@@ -137,9 +137,9 @@ func segments(t testing.TB) string {
 }
 
 // open names an application that is to be measured.
-func open(t testing.TB, dir, name string) *arm.Application {
+func open(t testing.TB, dir, name string, opts ...arm.Option) *arm.Application {
 	t.Helper()
-	app := arm.NewApplication(name, arm.Dir(dir))
+	app := arm.NewApplication(name, append(opts, arm.Dir(dir))...)
 	t.Cleanup(func() { app.Close() })
 	if err := app.Err(); err != nil {
 		t.Fatal(err)

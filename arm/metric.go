@@ -122,9 +122,10 @@ func (s String) Value(text string) Value {
 	return Value{writer.Value{Metric: s.m, Text: text}}
 }
 
-// Metrics declares a transaction's metrics: six at most, and one made with NewString. What
-// a transaction of this name was first declared with stays for all programs; values of
-// other metrics are then left out and counted as bad data.
+// Metrics declares a transaction's metrics: six at most, and one made with NewString. A
+// transaction of the same name with other metrics, or with the same in another order, is
+// another transaction. Values of metrics that a transaction has not declared are left out and
+// counted as bad data.
 func Metrics(metrics ...Metric) TransactionOption {
 	return func(t *Transaction) {
 		for _, m := range metrics {

@@ -84,3 +84,27 @@ func TestMetricsRefused(t *testing.T) {
 	// None of these is anybody's.
 	app.Transaction("x").Start(ctx).Stop(arm.Good, arm.Gauge{}.Value(1), arm.Counter{}.Value(1), arm.String{}.Value("x"), arm.Value{})
 }
+
+// TestOtherMetrics: a transaction of the same name with other metrics is another one, in one program
+// as in two, and values go nowhere they were not declared for.
+func TestOtherMetrics(t *testing.T) {
+	dir := segments(t)
+	app := open(t, dir, "app")
+	gauge, counter := arm.NewGauge("level"), arm.NewCounter("bytes sent")
+	first := app.Transaction("t", arm.Metrics(gauge))
+	second := app.Transaction("t", arm.Metrics(counter))
+	if first == second || app.Transaction("t") != first || app.Transaction("t", arm.Detail("more")) != first ||
+		app.Transaction("t", arm.Metrics(counter)) != second || app.Transaction("t", arm.Metrics(gauge)) != first {
+		t.Error("a transaction is not the one that its metrics say")
+	}
+	for _, tr := range []*arm.Transaction{first, second} {
+		r := tr.Start(ctx, gauge.Value(3), counter.Value(3))
+		if !r.Stop(arm.Good, gauge.Value(500000), counter.Value(10)) {
+			t.Error("not measured")
+		}
+	}
+	one, two := read(t, dir, 1), read(t, dir, 2)
+	if one.good != 1 || one.badData != 2 || one.metrics[0].sum != 500003 || two.good != 1 || two.badData != 2 || two.metrics[0].sum != 7 {
+		t.Errorf("%+v\n%+v", one, two)
+	}
+}

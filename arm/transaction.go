@@ -44,18 +44,27 @@ func newTransaction(a *Application, name string, opts []TransactionOption) *Tran
 	return t
 }
 
+func (t *Transaction) declared() writer.Declared { return writer.Declare(t.metrics) }
+
+// again makes a transaction active again.
+func (t *Transaction) again() *Transaction {
+	if tran := t.tran.Load(); tran != nil {
+		tran.Activate()
+	}
+	return t
+}
+
 // bind is called once there is a writer and the application has its number, which lets
 // the transaction be measured. It reports whether it need not be called again.
 func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
 	if old := t.tran.Load(); t.err != nil || old != nil && old.Of(w) {
 		return true
 	}
-	tran, err := w.Tran(app, t.key, t.name, t.detail)
+	tran, err := w.Tran(app, t.key, t.name, t.detail, t.declared())
 	if err != nil {
 		t.full.Store(&err)
 		return errors.Is(err, ErrFull)
 	}
-	tran.Describe(t.metrics)
 	tran.Activate()
 	t.full.Store(nil)
 	t.tran.Store(tran)

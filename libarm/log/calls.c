@@ -78,12 +78,14 @@ PUBLIC arm_appl_id_t arm_init(const arm_ptr_t *appname, const arm_ptr_t *appl_us
 static int log_getid(struct who *w, int app, const char *name, const char *detail, const arm_data_t *data, int size)
 {
 	struct log_tran *t;
-	bool is_new;
+	struct described d;
+	bool is_new, good;
 	int id;
 
 	if (bad_name(w, name, detail))
 		return -1;
-	if (!(id = log_add_tran(app, name, detail ? detail : "", &is_new)))
+	good = data_describe(&d, data, size);
+	if (!(id = log_add_tran(app, name, detail ? detail : "", &d, &is_new)))
 		return ERROR(w, "more than %d transactions", LOG_TRANS);
 	w->tran = t = log_tran(id);
 	if (detail && strcmp(detail, t->detail) != 0)
@@ -91,7 +93,10 @@ static int log_getid(struct who *w, int app, const char *name, const char *detai
 	else if (detail)
 		who_say(w, " Detail <%s>", detail);
 	who_say(w, " = Tran_id <%d>", id);
-	log_described(w, t, is_new, data, size);
+	if (!good)
+		log_refused(w, "101", data, size);
+	if (is_new)
+		log_described(w, &d);
 	return id;
 }
 

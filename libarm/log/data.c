@@ -29,7 +29,7 @@ void who_say(const struct who *w, const char *format, ...)
 }
 
 /* What is wrong with a buffer that the common code refuses. */
-static void refuse(const struct who *w, const char *formats, const arm_data_t *data, int size)
+void log_refused(const struct who *w, const char *formats, const arm_data_t *data, int size)
 {
 	struct line l;
 	int format;
@@ -48,31 +48,21 @@ static void refuse(const struct who *w, const char *formats, const arm_data_t *d
 	line_end(&l);
 }
 
-/* The descriptions of metrics, which a first buffer sets. */
-void log_described(const struct who *w, struct log_tran *t, bool is_new, const arm_data_t *data, int size)
+/* The descriptions of metrics, when the transaction is new. */
+void log_described(const struct who *w, const struct described *d)
 {
 	struct line l;
 	uint32_t i;
 
-	if (!data && !size)
-		return;
-	if (!data_describe(&t->record, data, size)) {
-		refuse(w, "101", data, size);
-		return;
-	}
-	if (!is_new) {
-		who_say(w, " INFO: metrics are described once; this description is ignored if there was one");
-		return;
-	}
 	for (i = 0; i <= METRICS; i++) {
-		if (!(t->record.meta_flags & 0x80u >> i))
+		if (!(d->flags & 0x80u >> i))
 			continue;
 		who_begin(&l, w);
 		if (i < METRICS)
 			line_add(&l, " Metric Field <%u>", i + 1);
 		else
 			line_add(&l, " String Field <1>");
-		line_add(&l, " Type <%u> Name <%s >", t->record.descs[i].type, t->record.descs[i].name);
+		line_add(&l, " Type <%u> Name <%s >", d->of[i].type, d->of[i].name);
 		line_end(&l);
 	}
 }
@@ -82,7 +72,7 @@ bool log_given(const struct who *w, enum data_call call, arm_data_t *data, int s
 {
 	data_parse(g, call, data, size);
 	if (g->bad)
-		refuse(w, call == DATA_UPDATE ? "1 or 2" : "1", data, size);
+		log_refused(w, call == DATA_UPDATE ? "1 or 2" : "1", data, size);
 	return !g->bad;
 }
 
@@ -120,20 +110,20 @@ static void add_value(struct line *l, uint32_t type, const uint8_t *from)
 
 static void log_value(const struct who *w, const struct given *g, uint32_t i)
 {
-	const struct seg_tran *t = &w->tran->record;
+	const struct described *t = &w->tran->described;
 	const char *field = i < METRICS ? "Metric" : "String";
 	const uint8_t *from = i < METRICS ? g->metrics + 8 * i : g->string;
 	struct line l;
 
-	if (!(t->meta_flags & 0x80u >> i)) {
+	if (!(t->flags & 0x80u >> i)) {
 		who_say(w, " ERROR: %s Field <%u> has a value, but arm_getid did not describe it", field,
 			i < METRICS ? i + 1 : 1);
 		return;
 	}
 	who_begin(&l, w);
-	line_add(&l, " %s < %s > : <", field, t->descs[i].name);
+	line_add(&l, " %s < %s > : <", field, t->of[i].name);
 	if (i < METRICS)
-		add_value(&l, t->descs[i].type, from);
+		add_value(&l, t->of[i].type, from);
 	else
 		line_bytes(&l, from, 32);
 	line_add(&l, ">");

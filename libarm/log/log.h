@@ -47,7 +47,7 @@ struct log_app {
 struct log_tran {
 	int app;
 	char name[NAME_MAX_LEN + 1], detail[NAME_MAX_LEN + 1];
-	struct seg_tran record; /* for its descriptions of metrics */
+	struct described described;
 };
 
 struct log_start {
@@ -59,7 +59,7 @@ struct log_tran *log_tran(int id);
 struct log_start *log_start(int handle);
 bool log_stopped(int handle);
 int log_add_app(const char *name, const char *user, bool *is_new);
-int log_add_tran(int app, const char *name, const char *detail, bool *is_new);
+int log_add_tran(int app, const char *name, const char *detail, const struct described *d, bool *is_new);
 int log_add_start(int tran);
 uint32_t log_running(int app);
 
@@ -72,7 +72,8 @@ struct who {
 };
 void who_begin(struct line *l, const struct who *w);
 void who_say(const struct who *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void log_described(const struct who *w, struct log_tran *t, bool is_new, const arm_data_t *data, int size);
+void log_described(const struct who *w, const struct described *d);
+void log_refused(const struct who *w, const char *formats, const arm_data_t *data, int size);
 bool log_given(const struct who *w, enum data_call call, arm_data_t *data, int size, struct given *g);
 void log_values(const struct who *w, const struct given *g);
 void log_correlators(const struct who *w, const struct given *g, int tran);

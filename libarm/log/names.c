@@ -1,4 +1,4 @@
-/* What the program has begun, in tables of a fixed size. Numbers are from 1; 0: no room. */
+/* What the program has begun, in tables of a fixed size. Numbers begin with 1; 0 says that there is no room. */
 #include <limits.h>
 #include <string.h>
 
@@ -51,12 +51,14 @@ int log_add_app(const char *name, const char *user, bool *is_new)
 	return i + 1;
 }
 
-int log_add_tran(int app, const char *name, const char *detail, bool *is_new)
+/* Other metrics make another transaction. */
+int log_add_tran(int app, const char *name, const char *detail, const struct described *d, bool *is_new)
 {
 	int i;
 
 	for (i = 0; i < trans_len; i++)
-		if (trans[i].app == app && strcmp(trans[i].name, name) == 0)
+		if (trans[i].app == app && strcmp(trans[i].name, name) == 0 &&
+		    memcmp(&trans[i].described, d, sizeof(*d)) == 0)
 			break;
 	*is_new = i == trans_len;
 	if (i == LOG_TRANS)
@@ -65,6 +67,7 @@ int log_add_tran(int app, const char *name, const char *detail, bool *is_new)
 		trans[i].app = app;
 		strcpy(trans[i].name, name);
 		strcpy(trans[i].detail, detail);
+		trans[i].described = *d;
 		trans_len++;
 	}
 	return i + 1;

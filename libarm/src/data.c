@@ -116,35 +116,29 @@ static bool types_are_good(const uint8_t *b, uint8_t which)
 	return true;
 }
 
-static void describe(struct seg_tran *t, const uint8_t *b, uint8_t which)
-{
-	uint32_t i;
-
-	for (i = 0; i <= METRICS; i++) {
-		const uint8_t *from = b + HEAD + i * DESC_SIZE;
-		struct seg_desc *to = &t->descs[i];
-
-		if (!(which & 0x80 >> i))
-			continue;
-		memcpy(&to->type, from, sizeof(to->type));
-		memcpy(to->name, from + 4, bounded_len((const char *)from + 4, sizeof(to->name) - 1));
-	}
-	t->meta_flags = which;
-}
-
-/* Takes the descriptions of a transaction's metrics, the first time. False: it is no such buffer. */
-bool data_describe(struct seg_tran *t, const arm_data_t *data, int size)
+/* Reads the descriptions of a transaction's metrics. False: the buffer is not such a one, and nothing is
+ * described. */
+bool data_describe(struct described *d, const arm_data_t *data, int size)
 {
 	const uint8_t *b = (const uint8_t *)data;
-	uint32_t none = 0;
+	uint32_t i;
 
+	memset(d, 0, sizeof(*d));
+	if (!b && !size)
+		return true;
 	if (!b || size < HEAD || format_of(b) != ARM_FORMAT_META || b[4] || (b[5] & 1) || b[6] || b[7])
 		return false;
 	if ((uint32_t)size < HEAD + fields(b[5]) * DESC_SIZE || !types_are_good(b, b[5]))
 		return false;
-	if (b[5] && cas(&t->meta, &none, RECORD_BUILDING)) {
-		describe(t, b, b[5]);
-		store_release(&t->meta, RECORD_PUBLISHED);
+	d->flags = b[5];
+	for (i = 0; i <= METRICS; i++) {
+		const uint8_t *from = b + HEAD + i * DESC_SIZE;
+		struct seg_desc *to = &d->of[i];
+
+		if (!(d->flags & 0x80 >> i))
+			continue;
+		memcpy(&to->type, from, sizeof(to->type));
+		memcpy(to->name, from + 4, bounded_len((const char *)from + 4, sizeof(to->name) - 1));
 	}
 	return true;
 }

@@ -101,19 +101,20 @@ static int getid(int app, const char *name, const char *detail, const arm_data_t
 {
 	struct process *p;
 	struct seg_app *a;
-	struct seg_tran *t;
+	struct described d;
 	struct key k;
 	uint64_t use;
 	uint32_t tran;
+	bool good;
 
 	if (!make_key(&k, name) || !text_fits(detail) || !(p = rt_attached()) || !(a = app_of(p, app)))
 		return -1;
 	use = load(&a->use);
-	if (!(uint32_t)use || !(tran = lookup_tran(p, (uint32_t)app, &k, name, detail)))
+	good = data_describe(&d, data, size);
+	if (!(uint32_t)use || !(tran = lookup_tran(p, (uint32_t)app, &k, name, detail, &d)))
 		return -1;
-	t = &p->trans[tran - 1];
-	store(&t->epoch, (uint32_t)(use >> 32));
-	if ((data || size) && !data_describe(t, data, size))
+	store(&p->trans[tran - 1].epoch, (uint32_t)(use >> 32));
+	if (!good)
 		add(&p->header->bad_data, 1);
 	if (named_first(p, tran - 1))
 		add(&p->registered, 1);

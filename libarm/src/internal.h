@@ -184,14 +184,20 @@ int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len
 #define NAMES_TRANS (NAMES_APPS + (uint64_t)APP_MAX * sizeof(struct seg_app))
 #define NAMES_SIZE (NAMES_TRANS + (uint64_t)TRAN_MAX * sizeof(struct seg_tran))
 
-/* lookup.c: numbers of names. 0: no room. */
+/* The metrics that arm_getid describes: a bit for each, as in a buffer, and what they are. */
+struct described {
+	uint32_t flags;
+	struct seg_desc of[METRICS + 1];
+};
+
+/* lookup.c: numbers of names. 0: there is no room. */
 struct key {
 	char text[KEY_MAX + 1];
 	uint32_t len;
 };
 uint32_t lookup_app(struct process *p, const struct key *k, const char *name, const char *user);
 uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const char *name,
-		     const char *detail);
+		     const char *detail, const struct described *d);
 bool tran_refresh(struct process *p, uint32_t id);
 struct seg_app *app_of(struct process *p, int id);
 
@@ -271,7 +277,7 @@ struct given {
 enum data_call { DATA_START, DATA_UPDATE, DATA_STOP };
 void data_parse(struct given *g, enum data_call call, arm_data_t *data, int size);
 void data_answer(const struct given *g, const uint8_t *own, uint32_t len);
-bool data_describe(struct seg_tran *t, const arm_data_t *data, int size);
+bool data_describe(struct described *d, const arm_data_t *data, int size);
 
 /* metric.c */
 void metrics_given(struct process *p, struct block *b, struct cell *c, uint32_t slot,

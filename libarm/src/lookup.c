@@ -25,6 +25,7 @@ struct entry {
 	const struct key *key;
 	uint32_t app; /* a transaction's; 0 for applications */
 	const char *name, *more;
+	const struct described *described; /* a transaction's metrics */
 };
 
 static uint32_t hash(const struct entry *e)
@@ -43,12 +44,32 @@ static char *record(const struct entry *e, uint32_t id)
 	return e->base + e->t->records + (uint64_t)(id - 1) * e->t->len;
 }
 
+/* A transaction whose metrics are described in another way is another transaction. */
+static bool same_metrics(const struct described *d, const struct seg_tran *t)
+{
+	uint32_t meta = load_acquire(&t->meta);
+
+	if (!d->flags)
+		return meta == RECORD_EMPTY;
+	return meta == RECORD_PUBLISHED && t->meta_flags == d->flags && memcmp(t->descs, d->of, sizeof(t->descs)) == 0;
+}
+
+/* An application that another user uses is another application. */
+static bool same_user(const char *user, const struct seg_app *a)
+{
+	size_t len = user ? bounded_len(user, sizeof(a->user) - 1) : 0;
+
+	return bounded_len(a->user, sizeof(a->user)) == len && (!len || memcmp(a->user, user, len) == 0);
+}
+
 static bool is_it(const struct entry *e, char *r)
 {
+	const struct seg_tran *t = (struct seg_tran *)r;
+
 	/* Both kinds begin with next and state. */
-	return load_acquire(&((struct seg_tran *)r)->state) == RECORD_PUBLISHED &&
-	       memcmp(r + e->t->key, e->key->text, e->key->len + 1) == 0 &&
-	       (!e->app || ((struct seg_tran *)r)->app == e->app);
+	if (load_acquire(&t->state) != RECORD_PUBLISHED || memcmp(r + e->t->key, e->key->text, e->key->len + 1) != 0)
+		return false;
+	return e->app ? t->app == e->app && same_metrics(e->described, t) : same_user(e->more, (struct seg_app *)r);
 }
 
 /* Looks through a chain, and stops in front of another record. The search ends even if somebody has bent the
@@ -83,6 +104,9 @@ static void fill(const struct entry *e, char *r)
 		store(&t->app, e->app); /* arm_start may look, with an id that no arm_getid has returned */
 		put_text(t->descr, sizeof(t->descr), e->name);
 		put_text(t->detail, sizeof(t->detail), e->more);
+		memcpy(t->descs, e->described->of, sizeof(t->descs));
+		t->meta_flags = e->described->flags;
+		store_release(&t->meta, e->described->flags ? RECORD_PUBLISHED : RECORD_EMPTY);
 	} else {
 		put_text(a->descr, sizeof(a->descr), e->name);
 		put_text(a->user, sizeof(a->user), e->more);
@@ -147,15 +171,15 @@ static uint32_t number_in(struct process *p, const struct entry *e)
 
 uint32_t lookup_app(struct process *p, const struct key *k, const char *name, const char *user)
 {
-	struct entry e = { &apps, (char *)p->names, k, 0, name, user };
+	struct entry e = { &apps, (char *)p->names, k, 0, name, user, NULL };
 
 	return number_in(p, &e);
 }
 
 uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const char *name,
-		     const char *detail)
+		     const char *detail, const struct described *d)
 {
-	struct entry e = { &trans, (char *)p->names, k, app, name, detail };
+	struct entry e = { &trans, (char *)p->names, k, app, name, detail, d };
 	uint32_t id = number_in(p, &e);
 
 	if (id)

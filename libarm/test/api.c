@@ -25,9 +25,9 @@ static void names(void)
 	CHECK(arm_getid(app, "tran", long128, 0, NULL, 0) < 0);
 	CHECK((tran = arm_getid(app, long127, long127, 0, NULL, 0)) > 0);
 	/* 31 bytes count; blanks do not, wherever they are. */
-	CHECK_EQ(arm_init("1234567890123456789012345678901", NULL, 0, NULL, 0), app);
-	CHECK_EQ(arm_init("1 2345678901234567890 12345678901 and more", NULL, 0, NULL, 0), app);
-	CHECK(arm_init("123456789012345678901234567890", NULL, 0, NULL, 0) != app);
+	CHECK_EQ(arm_init("1234567890123456789012345678901", long127, 0, NULL, 0), app);
+	CHECK_EQ(arm_init("1 2345678901234567890 12345678901 and more", long127, 0, NULL, 0), app);
+	CHECK(arm_init("123456789012345678901234567890", long127, 0, NULL, 0) != app);
 	CHECK_EQ(arm_getid(app, "12345678901234567890123456789012", NULL, 0, NULL, 0), tran);
 	CHECK(arm_getid(app, "123456789012345678901234567890", NULL, 0, NULL, 0) != tran);
 }
@@ -37,7 +37,9 @@ static void records(void)
 	struct segment s;
 	int app = arm_init("Checking Account Query", "somebody", 0, NULL, 0), user, tran;
 
-	CHECK_EQ(arm_init("CheckingAccountQuery", "another", 0, NULL, 0), app);
+	CHECK_EQ(arm_init("CheckingAccountQuery", "somebody", 0, NULL, 0), app);
+	CHECK((user = arm_init("CheckingAccountQuery", "another", 0, NULL, 0)) > 0 && user != app);
+	CHECK((tran = arm_init("CheckingAccountQuery", NULL, 0, NULL, 0)) > 0 && tran != app && tran != user);
 	tran = arm_getid(app, "Check if any check of this account has bounced during the past 12 months",
 			 "detail", 0, NULL, 0);
 	user = arm_init("by me", "*", 0, NULL, 0);

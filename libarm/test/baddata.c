@@ -95,7 +95,7 @@ static void bad_descriptions(void)
 	arm_data101_t b;
 	uint64_t n = bad_of_process();
 	struct segment s;
-	int t, i;
+	int t, bare, first, i;
 
 	memset(&b, 0, sizeof(b));
 	b.format = ARM_FORMAT_META;
@@ -122,13 +122,19 @@ static void bad_descriptions(void)
 	CHECK_EQ(tran_of(&s, t)->meta, RECORD_EMPTY);
 	b.string1.type = ARM_String32;
 	memset(b.metric[0].name, 'n', sizeof(b.metric[0].name));
-	CHECK(DESCRIBE(344) > 0 && bad_of_process() == n);
+	bare = t;
+	CHECK(DESCRIBE(344) > 0 && t != bare && bad_of_process() == n);
 	CHECK_EQ(tran_of(&s, t)->meta, RECORD_PUBLISHED);
 	CHECK_EQ(tran_of(&s, t)->meta_flags, 0x82);
 	CHECK_EQ(strlen(tran_of(&s, t)->descs[0].name), 43);
-	b.metric[0].type = ARM_Gauge32; /* the first description stays */
-	CHECK(DESCRIBE(344) > 0);
-	CHECK_EQ(tran_of(&s, t)->descs[0].type, ARM_Counter32);
+	first = t;
+	b.metric[0].type = ARM_Gauge32; /* another description makes another transaction */
+	CHECK(DESCRIBE(344) > 0 && t != first && t != bare);
+	CHECK_EQ(tran_of(&s, t)->descs[0].type, ARM_Gauge32);
+	CHECK_EQ(tran_of(&s, first)->descs[0].type, ARM_Counter32);
+	b.metric[0].type = ARM_Counter32;
+	CHECK_EQ(DESCRIBE(344), first);
+	CHECK_EQ(arm_getid(app, "bad descriptions", "more", 0, NULL, 0), bare);
 	close_segment(&s);
 }
 

@@ -37,25 +37,28 @@ type entry struct {
 	fill   func(at uint64)      // writes the rest of a new record
 }
 
-// app returns the number of an application.
+// app returns the number of an application. One that another user uses is another one.
 func (n *names) app(key, descr, who string) (uint32, error) {
+	who = userName(who)
 	e := entry{table: &appTable, hashed: layout.HashApp(key), key: key,
-		same: func(uint64) bool { return true },
+		same: func(at uint64) bool { return n.text(at+layout.AppUser, 128) == who },
 		fill: func(at uint64) {
 			putText(n.base, at+layout.AppDescr, 64, descr)
-			putText(n.base, at+layout.AppUser, 128, userName(who))
+			putText(n.base, at+layout.AppUser, 128, who)
 		}}
 	return n.number(&e)
 }
 
-// tran returns the number of a transaction.
-func (n *names) tran(app uint32, key, descr, detail string) (uint32, error) {
+// tran returns the number of a transaction. One whose metrics are declared in another way is
+// another one.
+func (n *names) tran(app uint32, key, descr, detail string, metrics *Declared) (uint32, error) {
 	e := entry{table: &tranTab, hashed: layout.HashTran(app, key), key: key,
-		same: func(at uint64) bool { return get32(n.base, at+layout.TranApp) == app },
+		same: func(at uint64) bool { return get32(n.base, at+layout.TranApp) == app && n.declared(at) == *metrics },
 		fill: func(at uint64) {
 			put32(n.base, at+layout.TranApp, app)
 			putText(n.base, at+layout.TranDescr, 64, descr)
 			putText(n.base, at+layout.TranDetail, 128, detail)
+			n.declare(at, metrics)
 		}}
 	return n.number(&e)
 }

@@ -28,13 +28,13 @@ func attachTo(t testing.TB, dir string) *Writer {
 }
 
 // active returns a transaction that counts.
-func active(t testing.TB, w *Writer, app, name string) *Tran {
+func active(t testing.TB, w *Writer, app, name string, metrics ...*Metric) *Tran {
 	t.Helper()
 	id, err := w.OpenApp(app, app, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tran, err := w.Tran(id, name, name, "")
+	tran, err := w.Tran(id, name, name, "", Declare(metrics))
 	if err != nil || !tran.Activate() {
 		t.Fatal(err)
 	}

@@ -86,12 +86,9 @@ func (t *Tran) moveTo(to *Writer) error {
 		if err != nil {
 			return err
 		}
-		next, err := to.Tran(id, n.text(at+layout.TranKey, 32), n.text(at+layout.TranDescr, 64), n.text(at+layout.TranDetail, 128))
+		next, err := to.Tran(id, n.text(at+layout.TranKey, 32), n.text(at+layout.TranDescr, 64), n.text(at+layout.TranDetail, 128), t.metrics)
 		if err != nil {
 			return err
-		}
-		if descs := t.descs.Load(); descs != nil {
-			next.Describe(declared(descs))
 		}
 		t.next.Store(next)
 	}
@@ -101,16 +98,6 @@ func (t *Tran) moveTo(to *Writer) error {
 		}
 	}
 	return nil
-}
-
-// declared are the metrics that descriptions describe.
-func declared(descs *[layout.Metrics + 1]Metric) (all []*Metric) {
-	for i := range descs {
-		if descs[i].Type != 0 {
-			all = append(all, &descs[i])
-		}
-	}
-	return all
 }
 
 // text is a text of the file of names, up to its NUL.
@@ -157,19 +144,19 @@ func (c *cell) move() {
 }
 
 func (c *cell) moveMetrics(to *cell) {
-	from, descs, theirs := c.metrics.Load(), c.tran.descs.Load(), to.tran.descs.Load()
-	if from == 0 || descs == nil || theirs == nil {
+	from := c.metrics.Load()
+	if from == 0 {
 		return
 	}
-	for i := range descs {
-		src := cellMetric{unsafe.Add(c.b.w.base, from+uint64(i)*layout.MetricLen), descs[i].Type}
+	for i, m := range c.tran.metrics {
+		src := cellMetric{unsafe.Add(c.b.w.base, from+uint64(i)*layout.MetricLen), m.Type}
 		if n := atomic.SwapUint64(src.word(layout.MetricCount), 0); n != 0 {
 			records := to.metricsOf()
-			if records == nil || theirs[i] != descs[i] {
+			if records == nil {
 				atomic.AddUint64(word64(to.p, layout.CellBadData), n)
 				continue
 			}
-			src.moveTo(cellMetric{unsafe.Add(records, i*layout.MetricLen), descs[i].Type}, n)
+			src.moveTo(cellMetric{unsafe.Add(records, i*layout.MetricLen), m.Type}, n)
 		}
 	}
 }

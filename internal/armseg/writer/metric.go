@@ -3,7 +3,6 @@ package writer
 import (
 	"encoding/binary"
 	"math"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
@@ -41,63 +40,64 @@ func (g *given) which() (flags uint32) {
 	return flags
 }
 
-// Describe declares the metrics of a transaction, a string's last. What was declared
-// first stays, in whatever program; then values of others are bad data.
-func (t *Tran) Describe(metrics []*Metric) {
-	if t.descs.Load() != nil {
-		return
-	}
-	n, at := t.w.names, t.w.names.tranAt(t.ID)
-	meta := word32(n.base, at+layout.TranMeta)
-	if len(metrics) > 0 && atomic.CompareAndSwapUint32(meta, layout.RecordEmpty, layout.RecordBuilding) {
-		flags, i := uint32(0), 0
-		for _, m := range metrics {
-			place := i
-			if m.Type == layout.TypeString32 {
-				place = layout.Metrics
-			} else {
-				i++
-			}
-			desc := at + layout.TranDescs + uint64(place)*layout.DescLen
-			put32(n.base, desc+layout.DescType, m.Type)
-			putText(n.base, desc+layout.DescName, layout.DescLen-layout.DescName, m.Name)
-			flags |= 0x80 >> place
+// Declared are the metrics of a transaction by their places in the data buffer, a string's last.
+// A place without a metric has the type 0.
+type Declared [layout.Metrics + 1]Metric
+
+// Declare puts metrics in their places. There are no more than fit.
+func Declare(metrics []*Metric) (d Declared) {
+	i := 0
+	for _, m := range metrics {
+		if m.Type == layout.TypeString32 {
+			d[layout.Metrics] = *m
+			continue
 		}
-		put32(n.base, at+layout.TranMetaFlags, flags)
-		atomic.StoreUint32(meta, layout.RecordPublished)
+		d[i] = *m
+		i++
 	}
-	if atomic.LoadUint32(meta) == layout.RecordPublished {
-		t.descs.Store(n.descs(at))
-	}
+	return d
 }
 
-// descs reads the descriptions that a transaction has.
-func (n *names) descs(at uint64) *[layout.Metrics + 1]Metric {
-	var all [layout.Metrics + 1]Metric
-	flags := get32(n.base, at+layout.TranMetaFlags)
-	for i := range all {
-		if flags&(0x80>>i) == 0 {
+// declare writes into a new record what its metrics are.
+func (n *names) declare(at uint64, d *Declared) {
+	flags := uint32(0)
+	for i, m := range d {
+		if m.Type == 0 {
 			continue
 		}
 		desc := at + layout.TranDescs + uint64(i)*layout.DescLen
-		name := bytesAt(n.base, desc+layout.DescName, layout.DescLen-layout.DescName)
-		end := 0
-		for end < len(name) && name[end] != 0 {
-			end++
-		}
-		all[i] = Metric{get32(n.base, desc+layout.DescType), string(name[:end])}
+		put32(n.base, desc+layout.DescType, m.Type)
+		putText(n.base, desc+layout.DescName, layout.DescLen-layout.DescName, m.Name)
+		flags |= 0x80 >> i
 	}
-	return &all
+	if flags != 0 {
+		put32(n.base, at+layout.TranMetaFlags, flags)
+		put32(n.base, at+layout.TranMeta, layout.RecordPublished)
+	}
+}
+
+// declared reads what a transaction's metrics are.
+func (n *names) declared(at uint64) (d Declared) {
+	if get32(n.base, at+layout.TranMeta) != layout.RecordPublished {
+		return d
+	}
+	flags := get32(n.base, at+layout.TranMetaFlags)
+	for i := range d {
+		if flags&(0x80>>i) != 0 {
+			desc := at + layout.TranDescs + uint64(i)*layout.DescLen
+			d[i] = Metric{get32(n.base, desc+layout.DescType), n.text(desc+layout.DescName, layout.DescLen-layout.DescName)}
+		}
+	}
+	return d
 }
 
 // sort puts values in their places.
 func (t *Tran) sort(values []Value) (g given) {
-	descs := t.descs.Load()
 	for i := range values {
 		v := &values[i]
 		place := -1
-		if descs != nil && v.Metric != nil {
-			place = v.place(descs)
+		if v.Metric != nil {
+			place = v.place(&t.metrics)
 		}
 		switch {
 		case place < 0:
@@ -113,7 +113,7 @@ func (t *Tran) sort(values []Value) (g given) {
 	return g
 }
 
-func (v *Value) place(descs *[layout.Metrics + 1]Metric) int {
+func (v *Value) place(descs *Declared) int {
 	for i := range descs {
 		if descs[i].Type == v.Metric.Type && descs[i].Name == v.Metric.Name {
 			return i

@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 			key := fmt.Sprint("t", i)
 			want++
 			for _, w := range []*Writer{other, w} {
-				tran, err := w.Tran(app+1, key, "the "+key, "more")
+				tran, err := w.Tran(app+1, key, "the "+key, "more", Declared{})
 				if err != nil || tran.ID != want || tran.App != app+1 {
 					t.Fatalf("%s of %d: %+v, %v", key, app, tran, err)
 				}
@@ -88,7 +88,7 @@ func TestNamesAtOnce(t *testing.T) {
 		w := attachTo(t, dir)
 		wg.Go(func() {
 			for j := range names {
-				tran, err := w.Tran(1, fmt.Sprint(j), "", "")
+				tran, err := w.Tran(1, fmt.Sprint(j), "", "", Declared{})
 				if err != nil {
 					t.Error(err)
 					return

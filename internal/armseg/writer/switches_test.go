@@ -94,7 +94,7 @@ func TestSwitchesAtStart(t *testing.T) {
 		t.Error("not read at the start")
 	}
 	v := attachTo(t, dir)
-	if tran, err := v.Tran(1, "tran", "", ""); err != nil || !tran.Traced() {
+	if tran, err := v.Tran(1, "tran", "", "", Declared{}); err != nil || !tran.Traced() {
 		t.Error("not read when attaching")
 	}
 }

@@ -11,11 +11,11 @@ import (
 type Tran struct {
 	ID, App uint32
 
-	w     *Writer
-	words tranWords
-	cells []atomic.Pointer[cell] // one for each of the writer's blocks, made when first used
-	descs atomic.Pointer[[layout.Metrics + 1]Metric]
-	next  atomic.Pointer[Tran] // where to move what is counted, for a writer without files
+	w       *Writer
+	words   tranWords
+	cells   []atomic.Pointer[cell] // one for each of the writer's blocks, made when first used
+	metrics Declared
+	next    atomic.Pointer[Tran] // where to move what is counted, for a writer without files
 }
 
 // cell is what a block knows of a transaction.
@@ -26,11 +26,10 @@ type cell struct {
 	metrics atomic.Uint64 // offset of the records of metrics, 0 while there are none
 }
 
-// Tran returns a transaction of an application and makes it active. It returns the same
-// one for the same key. active is false where the application is not: then it counts
-// nothing until Activate.
-func (w *Writer) Tran(app uint32, key, descr, detail string) (t *Tran, err error) {
-	id, err := w.names.tran(app, key, descr, detail)
+// Tran returns a transaction of an application. It returns the same
+// one for the same key and metrics. It counts nothing until Activate.
+func (w *Writer) Tran(app uint32, key, descr, detail string, metrics Declared) (t *Tran, err error) {
+	id, err := w.names.tran(app, key, descr, detail, &metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (w *Writer) Tran(app uint32, key, descr, detail string) (t *Tran, err error
 	defer w.mu.Unlock()
 	t = w.trans[id]
 	if t == nil {
-		t = &Tran{ID: id, App: app, w: w, words: w.names.words(app, id), cells: make([]atomic.Pointer[cell], len(w.blocks))}
+		t = &Tran{ID: id, App: app, w: w, metrics: metrics, words: w.names.words(app, id), cells: make([]atomic.Pointer[cell], len(w.blocks))}
 		w.trans[id] = t
 	}
 	return t, nil

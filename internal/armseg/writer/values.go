@@ -15,9 +15,8 @@ func (r *Running) values(g *given) {
 	bad := g.bad
 	if g.has != [layout.Metrics + 1]bool{} {
 		if records := c.metricsOf(); records != nil {
-			descs := c.tran.descs.Load()
 			for i, has := range g.has {
-				m := cellMetric{unsafe.Add(records, i*layout.MetricLen), descs[i].Type}
+				m := cellMetric{unsafe.Add(records, i*layout.MetricLen), c.tran.metrics[i].Type}
 				if has && !r.value(m, i, g) {
 					bad = true
 				}

@@ -14,13 +14,11 @@ import (
 // described returns a transaction that has one metric of each type that fits.
 func described(t *testing.T, w *Writer, types ...uint32) (*Tran, []*Metric) {
 	t.Helper()
-	tran := active(t, w, "a", fmt.Sprint(types))
 	var metrics []*Metric
 	for i, kind := range types {
 		metrics = append(metrics, &Metric{kind, fmt.Sprint("m", i)})
 	}
-	tran.Describe(metrics)
-	return tran, metrics
+	return active(t, w, "a", fmt.Sprint(types), metrics...), metrics
 }
 
 // lastDelta reads the one cell that has changed.
@@ -114,11 +112,6 @@ func TestAllFields(t *testing.T) {
 func TestBadValues(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran, metrics := described(t, w, layout.TypeGaugeDivr32, layout.TypeGauge64)
-	again, err := attachTo(t, t.TempDir()).Tran(1, "x", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.Describe(nil)
 	other := &Metric{layout.TypeGauge32, "m1"}
 	r, _ := tran.StartWith(Begin{Values: []Value{{Metric: other}, {Metric: other}, {}}}, nil)
 	r.Update([]Value{{Metric: metrics[0], Field: Divided(1, 0)}, {Metric: metrics[1], Field: 8}}, "")
@@ -129,21 +122,36 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestFirstDescription: what was declared first stays, for other processes too.
-func TestFirstDescription(t *testing.T) {
+// TestOtherMetrics: other metrics make another transaction, for all processes, and its values go
+// nowhere else.
+func TestOtherMetrics(t *testing.T) {
 	dir := t.TempDir()
-	tran, _ := described(t, attachTo(t, dir), layout.TypeGauge64, layout.TypeCounter64)
+	tran, m := described(t, attachTo(t, dir), layout.TypeGauge64, layout.TypeCounter64)
 	w := attachTo(t, dir)
-	same := active(t, w, "a", "[5 2]")
-	m := []*Metric{{layout.TypeCounter64, "m1"}, {layout.TypeCounter64, "m0"}}
-	same.Describe(m)
-	if same.ID != tran.ID {
-		t.Fatal("another transaction")
+	if same := active(t, w, "a", "[5 2]", m...); same.ID != tran.ID {
+		t.Error("the same metrics are another transaction")
 	}
-	r, _ := same.StartWith(Begin{Values: []Value{{Metric: m[0], Field: 1}, {Metric: m[1], Field: 2}}}, nil)
-	r.Stop(Good, []Value{{Metric: m[0], Field: 5}})
-	got := lastDelta(t, w)
-	if got.BadData != 1 || len(got.Metrics) != 1 || got.Metrics[0].Index != 1 || got.Metrics[0].Sum != 4 {
+	seen := map[uint32]bool{tran.ID: true}
+	for _, other := range [][]*Metric{
+		nil,
+		m[:1],
+		{m[1], m[0]},
+		{m[0], {layout.TypeGauge64, "m1"}},
+		{m[0], {layout.TypeCounter64, "other"}},
+		{m[0], m[1], {layout.TypeString32, "text"}},
+	} {
+		tran := active(t, w, "a", "[5 2]", other...)
+		if seen[tran.ID] {
+			t.Errorf("%v is not another transaction", other)
+		}
+		seen[tran.ID] = true
+		if again := active(t, attachTo(t, dir), "a", "[5 2]", other...); again.ID != tran.ID {
+			t.Errorf("%v is another transaction each time", other)
+		}
+	}
+	r, _ := tran.StartWith(Begin{Values: []Value{{Metric: m[1], Field: 3}}}, nil)
+	r.Stop(Good, []Value{{Metric: m[1], Field: 500000}, {Metric: &Metric{layout.TypeCounter64, "other"}, Field: 7}})
+	if got := lastDelta(t, tran.w); got.BadData != 1 || len(got.Metrics) != 1 || got.Metrics[0].Sum != 499997 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,10 @@
 package collect
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
@@ -25,7 +29,7 @@ func (c *counts) update(n *names) error {
 		},
 		func(id uint32, t *reader.Tran) {
 			if a := at(n.named.apps, t.App); a != nil {
-				row := c.rows.tranOf(&c.conf, a, n.u.name, keyOf(t.Key), t.Descr)
+				row := c.rows.describedTran(&c.conf, a, n.u.name, keyOf(t.Key), t.Descr, description(n.r, id))
 				n.named.trans = put(n.named.trans, id, tran{row: row})
 				n.trace(id, row.Traced)
 			}
@@ -40,6 +44,20 @@ func keyOf(key string) string {
 		return "%6Fther"
 	}
 	return key
+}
+
+// description is a hash of what an id's metrics are, or "" if it has none.
+func description(r *reader.Names, id uint32) string {
+	descs, ok, _ := r.Descs(id)
+	if !ok {
+		return ""
+	}
+	h := fnv.New32a()
+	for _, d := range descs {
+		h.Write(binary.LittleEndian.AppendUint32(nil, d.Type))
+		h.Write(append([]byte(d.Name), 0))
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
 }
 
 // put stores v for an id.

@@ -37,7 +37,7 @@ func write(dir, tell string) error {
 	if err != nil {
 		return err
 	}
-	tran, err := w.Tran(app, "Deposit", "a deposit", "")
+	tran, err := w.Tran(app, "Deposit", "a deposit", "", writer.Declared{})
 	if err != nil || !tran.Activate() {
 		return fmt.Errorf("no transaction: %w", err)
 	}

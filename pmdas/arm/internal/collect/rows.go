@@ -66,6 +66,8 @@ type tranRow struct {
 	dirty   bool // nor are Numbers
 	over    bool // it takes what is over a limit
 
+	described string // its metrics, "" while it has none
+
 	average average
 	win     window
 	mets    []*metricRow
@@ -261,6 +263,20 @@ func (r *rows) tranOf(conf *Config, a *appRow, user, key, descr string) *tranRow
 		t.Descr, t.renamed = descr, true
 	}
 	return t
+}
+
+// describedTran returns the row of a transaction with a description of metrics. The first
+// description of a name has the name's row, as has a transaction without metrics. Each other
+// description has a row of its own, so that no value is taken for another metric's.
+func (r *rows) describedTran(conf *Config, a *appRow, user, key, descr, description string) *tranRow {
+	if first := r.tran[a.Name+"/"+key]; first != nil && description != "" && first.described != "" && first.described != description {
+		key += "~" + description
+	}
+	row := r.tranOf(conf, a, user, key, descr)
+	if row.described == "" && !row.over {
+		row.described = description
+	}
+	return row
 }
 
 // otherTran returns the row that takes what is over a limit in an application.

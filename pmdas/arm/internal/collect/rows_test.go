@@ -377,3 +377,38 @@ func TestTenThousand(t *testing.T) {
 		t.Errorf("%d in all", sum)
 	}
 }
+
+// TestOtherMetrics: a transaction whose metrics are described in another way has a row of its own, the
+// same one after the agent has been started anew; one without metrics has the row of the first.
+func TestOtherMetrics(t *testing.T) {
+	w := newWorld(t)
+	n := readertest.NewNames(t, w.dir, w.uid, 7)
+	p := readertest.NewProc(t, w.dir, n, 100)
+	app := n.App("App")
+	bare, gauge, counter, again := n.Tran(app, "T"), n.Tran(app, "T"), n.Tran(app, "T"), n.Tran(app, "T")
+	n.Describe(gauge, 0, layout.TypeGauge64, "level")
+	n.Describe(counter, 0, layout.TypeCounter64, "bytes sent")
+	n.Describe(again, 0, layout.TypeCounter64, "bytes sent")
+	for i, id := range []uint32{bare, gauge, counter, again} {
+		p.Good(0, id, 1<<(6+i), w.mono)
+	}
+	want := map[string]uint64{"App/T": 1<<6 + 1<<7, "App/T~b1b7ff24": 1<<8 + 1<<9}
+	for range 2 {
+		w.start()
+		w.look()
+		got := map[string]uint64{}
+		for _, r := range allRows(w.c.Snapshot()) {
+			got[r.Name] = r.GoodNS
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	p.Die()
+	w.look()
+	w.start()
+	w.look()
+	if got := w.tran("App/T~b1b7ff24").GoodNS; got != 1<<8+1<<9 {
+		t.Errorf("%d after its programs have ended", got)
+	}
+}

@@ -58,6 +58,8 @@ void kill_random(uint32_t seed, const char *exe);
 enum by { BY_STEP, BY_CALL, BY_BOTH };
 int kill_steps(const char *what, enum by how, long from, long stride);
 
+int with_sevens(int app, const char *name);
+
 /* Whether a new process finds names as they were. */
 void newcomer(void);
 

@@ -202,10 +202,10 @@ static void looks(void)
 	int i, k, app, tran;
 	char name[32];
 
-	MUST((app = arm_init("Kill", NULL, 0, NULL, 0)) == (int)victims[WITNESS].app);
+	MUST((app = arm_init("Kill", "*", 0, NULL, 0)) == (int)victims[WITNESS].app);
 	for (i = 0; i < VICTIMS; i++) {
 		snprintf(name, sizeof(name), "t%d", i);
-		MUST((tran = arm_getid(app, name, NULL, 0, NULL, 0)) > 0);
+		MUST((tran = with_sevens(app, name)) > 0);
 		MUST(victims[i].tran == 0 || victims[i].tran == (uint64_t)tran);
 		MUST(tran != (int)victims[WITNESS].tran);
 		victims[i].tran = (uint64_t)tran;

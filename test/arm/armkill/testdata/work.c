@@ -56,23 +56,30 @@ void stop(struct victim *v, struct note *n, int h, int status, arm_data1_t *d)
 	RIGHT(v, answer == 0);
 }
 
-/* The i-th victim has a transaction of its own. */
-void registers(int i)
+/* A transaction with the metric that all of them have. */
+int with_sevens(int app, const char *name)
 {
-	struct victim *v = &victims[i];
 	arm_data101_t meta;
-	char name[16];
-	int app, tran;
 
-	RIGHT(v, (app = arm_init("Kill", "*", 0, NULL, 0)) > 0);
-	v->app = (uint64_t)app;
 	memset(&meta, 0, sizeof(meta));
 	meta.format = ARM_FORMAT_META;
 	meta.flags[1] = ARM_METRIC_GIVEN(0);
 	meta.metric[0].type = ARM_Counter64;
 	strcpy(meta.metric[0].name, "sevens");
+	return arm_getid(app, name, NULL, 0, (arm_data_t *)&meta, sizeof(meta));
+}
+
+/* The i-th victim has a transaction of its own. */
+void registers(int i)
+{
+	struct victim *v = &victims[i];
+	char name[16];
+	int app, tran;
+
+	RIGHT(v, (app = arm_init("Kill", "*", 0, NULL, 0)) > 0);
+	v->app = (uint64_t)app;
 	snprintf(name, sizeof(name), i == WITNESS ? "witness" : "t%d", i);
-	RIGHT(v, (tran = arm_getid(app, name, NULL, 0, (arm_data_t *)&meta, sizeof(meta))) > 0);
+	RIGHT(v, (tran = with_sevens(app, name)) > 0);
 	v->tran = (uint64_t)tran;
 }
 
