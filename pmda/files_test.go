@@ -109,8 +109,19 @@ func TestWriteIntoAnothersFolder(t *testing.T) {
 	}
 	again := newZoo()
 	again.agent.Domain++ // the number may change
+	before, err := os.ReadFile(filepath.Join(own, "domain.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := filepath.Join(t.TempDir(), "domain.h") // the file that somebody has open
+	if err := os.Link(filepath.Join(own, "domain.h"), reader); err != nil {
+		t.Fatal(err)
+	}
 	if err := pmda.WriteFiles(again.agent, own); err != nil {
 		t.Errorf("again into the same folder: %v", err)
+	}
+	if b, err := os.ReadFile(reader); err != nil || string(b) != string(before) {
+		t.Errorf("a file that somebody reads is written over: %q, %v", b, err)
 	}
 	if err := os.Remove(filepath.Join(own, "help")); err != nil {
 		t.Fatal(err)

@@ -301,7 +301,8 @@ int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot
 	int err;
 
 	if (block >= SEG_BLOCKS)
-		return spmi_fail(SiCallocFailed, "segment: too many contexts");
+		return spmi_fail(SiCallocFailed, "segment: a supplier has %u contexts at most; delete some first",
+				 SEG_BLOCK_FIRST * ((1u << SEG_BLOCKS) - 1));
 	if (s->blocks <= block) {
 		err = new_region(s, p, &r, ((uint64_t)SEG_BLOCK_FIRST << block) * sizeof(**slot));
 		if (err)

@@ -1,6 +1,6 @@
 /*
- * A supplier of some of forty paths, for a test in Go: with each line that it reads it becomes
- * one, says in a line how that went (0 or an error code), and withdraws with the next line. The
+ * A supplier of some of forty paths, for a test in Go. At a line that it reads it publishes, and
+ * prints how that went: 0 or an error code. At the next line it withdraws, and so on. The
  * arguments are "up" or "down", the order in which its table has the paths, and the first and
  * the last path.
  */

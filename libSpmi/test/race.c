@@ -1,6 +1,6 @@
 /*
- * Of suppliers that want one path at the same time exactly one gets it, whoever runs
- * them; and one who finds a claim of another user's waits a little, in case it is given up.
+ * Of suppliers that want one path at the same time exactly one gets it, whichever users run
+ * them. A supplier that finds another user's claim waits a little, in case it is given up.
  */
 #include <poll.h>
 

@@ -55,7 +55,7 @@ static void below(int from, int to)
 	tell(to, 'y');
 }
 
-/* Nobody holds a lock there: a parent that is nobody's is none. */
+/* No lock, and no supplier has the parent: so there is no parent. */
 static void orphan(int from, int to)
 {
 	(void)from;

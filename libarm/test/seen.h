@@ -82,7 +82,7 @@ static inline void write_switches(const char *path, const struct seg_switches *w
 	CHECK(rename(beside, path) == 0);
 }
 
-/* Asks as the agent does that a transaction be traced, with 0 that none be. */
+/* Asks for traces of a transaction, as the agent does. 0 ends all traces. */
 static inline void agent_asks(struct segment *names, int tran)
 {
 	struct seg_switches w;

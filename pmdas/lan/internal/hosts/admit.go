@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -46,7 +45,7 @@ func (r *Registry) Admit(who Who, name string) Decision {
 	case rule != nil:
 		return refuse(who, name, rule, nil)
 	case e == nil:
-		return refuse(who, name, ErrPending, errors.New("too many names are being asked for"))
+		return refuse(who, name, ErrPending, fmt.Errorf("%d names are being looked up, which is too many at once", maxCached))
 	}
 	if done != nil && !r.wait(done, wait) {
 		return refuse(who, name, ErrPending, nil)
