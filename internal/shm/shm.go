@@ -158,6 +158,23 @@ func (m *Map) Grow() error {
 	return m.mapTo(st)
 }
 
+// Data returns the first part at or after off that is no hole, as far as the file system tells;
+// it may have unwritten parts. If there is none, from is the length of what is mapped.
+func (m *Map) Data(off uint64) (from, to uint64) {
+	data, err := unix.Seek(m.fd, int64(off), unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		return m.size, m.size
+	}
+	if err != nil { // the file system does not tell
+		return off, m.size
+	}
+	hole, err := unix.Seek(m.fd, data, unix.SEEK_HOLE)
+	if err != nil {
+		return uint64(data), m.size
+	}
+	return uint64(data), uint64(hole)
+}
+
 // Len returns how many bytes are mapped.
 func (m *Map) Len() uint64 { return m.size }
 

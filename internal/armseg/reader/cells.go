@@ -61,6 +61,9 @@ const lookTwice = 2
 // every cell, whether it looks changed or not; now is CLOCK_MONOTONIC. What f was called
 // for is remembered, also where an error ends it: f never gets anything twice.
 func (p *Proc) Changed(full bool, now int64, f func(*CellDelta)) error {
+	if err := p.m.Solid(); err != nil { // its owner may have made holes since it was opened
+		return err
+	}
 	return p.guard(func() error {
 		if err := p.findBlocks(); err != nil {
 			return err

@@ -108,16 +108,26 @@ func (t *recordTable) at(id uint32) (off uint64, ok bool) {
 }
 
 // each calls f for records that were published since the last call, in the order of
-// their ids; m is guarded.
+// their ids; m is guarded. It loads nothing from holes, which would allocate memory and charge
+// it to this process.
 func (t *recordTable) each(m *shm.Map, f func(id uint32, off uint64)) {
 	for n, _ := m.Load32(t.next); t.seen < min(n, t.max); {
 		t.seen++
 		t.waiting = append(t.waiting, t.seen)
 	}
 	kept := t.waiting[:0]
+	var from, to uint64 // the latest part with data
 	for _, id := range t.waiting {
 		off, _ := t.at(id)
-		switch state, _ := m.Load32(off + t.state); state {
+		word := off + t.state
+		if word >= to {
+			from, to = m.Data(word)
+		}
+		if word < from {
+			kept = append(kept, id)
+			continue
+		}
+		switch state, _ := m.Load32(word); state {
 		case layout.RecordPublished:
 			f(id, off)
 		case layout.RecordDead:

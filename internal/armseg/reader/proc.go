@@ -50,7 +50,7 @@ type Proc struct {
 func OpenProc(path string, uid uint32, l Limits) (*Proc, error) {
 	p := &Proc{limits: l, head: make(record, layout.ProcLen)}
 	var err error
-	p.m, err = openFile(path, shm.Options{Min: layout.ProcLen, Max: min(l.Bytes, 1<<38)}, uid, p.load)
+	p.m, err = openFile(path, shm.Options{Min: layout.ProcLen, Max: min(l.Bytes, 1<<38), Solid: true}, uid, p.load)
 	if err != nil {
 		return nil, err
 	}

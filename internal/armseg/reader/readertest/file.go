@@ -7,8 +7,10 @@ package readertest
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -19,11 +21,12 @@ import (
 // File is a file of either kind. B is its own memory; there are no atomics here, so a
 // test changes it while nobody reads.
 type File struct {
-	t    testing.TB
-	B    []byte
-	Path string
-	f    *os.File
-	next uint64 // free room
+	t      testing.TB
+	B      []byte
+	Path   string
+	f      *os.File
+	next   uint64 // free room
+	sparse bool   // it may have holes, as files of names have
 }
 
 // create makes a file of a user's that is to have a name; publish gives it that.
@@ -35,15 +38,13 @@ func create(t testing.TB, dir, name string, uid uint32, size int64) *File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() }) // may be closed
-	if err := f.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
+	file := &File{t: t, Path: filepath.Join(dir, name), f: f, sparse: strings.HasSuffix(name, layout.NamesSuffix)}
+	file.lengthen(size)
 	if uid != uint32(os.Geteuid()) {
 		if err := f.Chown(int(uid), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	file := &File{t: t, Path: filepath.Join(dir, name), f: f}
 	file.remap(size)
 	return file
 }
@@ -76,12 +77,30 @@ func (f *File) alloc(n uint64) uint64 {
 	f.next = off + n
 	if f.next > uint64(len(f.B)) {
 		size := int64(max(f.next, 2*uint64(len(f.B))))
-		if err := f.f.Truncate(size); err != nil {
-			f.t.Fatal(err)
-		}
+		f.lengthen(size)
 		f.remap(size)
 	}
 	return off
+}
+
+// lengthen makes the file longer, with holes or without, as the libraries do.
+func (f *File) lengthen(size int64) {
+	f.t.Helper()
+	err := f.f.Truncate(size)
+	if !f.sparse {
+		err = errors.Join(err, unix.Fallocate(int(f.f.Fd()), 0, 0, size))
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Punch makes a hole of the whole file.
+func (f *File) Punch() {
+	f.t.Helper()
+	if err := unix.Fallocate(int(f.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, int64(len(f.B))); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // Truncate cuts the file off under all mappings.

@@ -122,7 +122,12 @@ func (c *counts) countProc(p *proc, life living) {
 
 // isHostile reports whether the file is to blame for an error, and not this process.
 func isHostile(err error) bool {
-	return errors.Is(err, reader.ErrFormat) || errors.Is(err, reader.ErrBack) || errors.Is(err, shm.ErrFault) || errors.Is(err, shm.ErrLarge)
+	for _, e := range []error{reader.ErrFormat, reader.ErrBack, shm.ErrFault, shm.ErrLarge, shm.ErrHoles} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // read adds what came to a process's file to the rows. full says that this is the last time.
