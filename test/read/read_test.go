@@ -4,6 +4,7 @@ package read
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pcp-rtime/rtime/arm"
 	"github.com/pcp-rtime/rtime/test/pcptest"
 )
 
@@ -71,9 +73,14 @@ func compile(t *testing.T, build, source string, flags ...string) string {
 // start starts a private PCP with the agents.
 func start(t *testing.T) *pcptest.PCP {
 	t.Helper()
-	p := pcptest.New(t, pcptest.Options{Host: true, Agents: []pcptest.Agent{{Name: "dds", Domain: 472,
-		Program: pcptest.Build(t, "dds", "pmdas/dds"), Args: []string{"--config", "../dds.conf", "--dir", "../run/dds"}}}})
+	p := pcptest.New(t, pcptest.Options{Host: true, Agents: []pcptest.Agent{ // agents run in the folder of the logs
+		{Name: "dds", Domain: 472, Program: pcptest.Build(t, "dds", "pmdas/dds"), Args: []string{"--config", "../dds.conf", "--dir", "../run/dds"}},
+		{Name: "rtarm", Domain: 471, Program: pcptest.Build(t, "rtarm", "pmdas/arm"), Args: []string{"--config", "../rtarm.conf", "--dir", "../run/arm"}},
+		{Name: "rtlan", Domain: 470, Program: pcptest.Build(t, "rtlan", "pmdas/lan"), Args: []string{"--config", "../rtlan.conf"}},
+	}})
 	p.WriteFile("dds.conf", "")
+	p.WriteFile("rtarm.conf", "")
+	p.WriteFile("rtlan.conf", "interval 0.5\nmaxrate 200\ntimeout 20\n")
 	p.StartPmcd()
 	return p
 }
@@ -126,6 +133,7 @@ func TestRead(t *testing.T) {
 	p := start(t)
 	t.Run("values", func(t *testing.T) { testValues(t, p) })
 	t.Run("guide", func(t *testing.T) { testGuide(t, p) })
+	t.Run("response times", func(t *testing.T) { testRTime(t, p) })
 	t.Run("table", func(t *testing.T) { testTable(t, p) })
 	t.Run("archive", func(t *testing.T) { testArchive(t, p) })
 	for _, build := range []struct {
@@ -154,18 +162,16 @@ func TestRead(t *testing.T) {
 // runs, and contexts with instances.
 func testValues(t *testing.T, p *pcptest.PCP) {
 	program := compile(t, "plain", "examples/SpmiPeek.c", "-std=c89")
-	fs := ""
-	for inst := range p.IDs("filesys.capacity") {
-		fs = inst
-	}
-	leaf := filepath.Base(fs)
-	group := filepath.Base(filepath.Dir(fs))
 	want := map[string]float64{
-		"Mem/Real/size":                      math.Trunc(p.Number("mem.physmem", "") / 4),
-		"hinv/ncpu":                          p.Number("hinv.ncpu", ""),
-		"PagSp/size":                         math.Trunc(p.Number("swap.length", "") / 4096),
-		"FS/" + group + "/" + leaf + "/size": p.Number("filesys.capacity", fs),
-		"kernel/all/hz":                      p.Number("kernel.all.hz", ""),
+		"Mem/Real/size": math.Trunc(p.Number("mem.physmem", "") / 4),
+		"hinv/ncpu":     p.Number("hinv.ncpu", ""),
+		"PagSp/size":    math.Trunc(p.Number("swap.length", "") / 4096),
+		"kernel/all/hz": p.Number("kernel.all.hz", ""),
+	}
+	if fs, err := p.TryValues("filesys.capacity"); err == nil { // a container may have none
+		for inst, v := range fs {
+			want["FS/"+filepath.Base(filepath.Dir(inst))+"/"+filepath.Base(inst)+"/size"], _ = strconv.ParseFloat(v.Text, 64)
+		}
 	}
 	var paths []string
 	for path := range want {
@@ -205,6 +211,38 @@ func testGuide(t *testing.T, p *pcptest.PCP) {
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the data traversal does not print %q, but\n%s", want, out)
+		}
+	}
+}
+
+// testRTime reads response times: of a host, which the look-up has measured, and of a transaction.
+func testRTime(t *testing.T, p *pcptest.PCP) {
+	program := compile(t, "plain", "examples/SpmiPeek.c")
+	number := regexp.MustCompile(`: [0-9.e+-]+\n$`)
+	appears := func(path string) {
+		p.Eventually(path+" has a value", func() error {
+			if out, err := command(p, program, "-i", "0", path).CombinedOutput(); err != nil || !number.Match(out) {
+				return fmt.Errorf("%s: %w", out, err)
+			}
+			return nil
+		})
+	}
+	if tree := run(t, command(p, program, "-l", "RTime/LAN")); tree != "" {
+		t.Errorf("before anybody has asked for a host there is\n%s", tree)
+	}
+	appears("RTime/LAN/127.0.0.3/resptime")
+	if tree := run(t, command(p, program, "-l", "RTime/LAN")); !strings.Contains(tree, "/RTime/LAN/127.0.0.3/ ") {
+		t.Errorf("the host is not in\n%s", tree)
+	}
+	app := arm.NewApplication("Checking Account Query", arm.Dir(p.Path("run/arm")))
+	defer app.Close()
+	app.Transaction("Last Check Query").Start(context.Background()).Stop(arm.Good)
+	appears("RTime/ARM/CheckingAccountQuery/LastCheckQuery/resptime")
+	tree := run(t, command(p, program, "-l", "RTime/ARM"))
+	for _, want := range []string{"/RTime/ARM/CheckingAccountQuery/ ", "Transaction CheckingAccountQuery/LastCheckQuery\n",
+		"/LastCheckQuery/respavg              Weighted average of the response time (ms)\n"} {
+		if !strings.Contains(tree, want) {
+			t.Errorf("%q is not in\n%s", want, tree)
 		}
 	}
 }
