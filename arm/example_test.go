@@ -29,13 +29,13 @@ func Example() {
 // ask stands for what is measured.
 func ask(context.Context) error { return errors.New("no such account") }
 
-// Whether anything is measured is not the program's concern, but it can be told.
+// Whether the agent sees what is measured is not the program's concern, but Err tells.
 func ExampleApplication_Err() {
 	app := arm.NewApplication("Night Batch", arm.Dir("/nonexistent"))
 	if err := app.Err(); err != nil {
-		fmt.Println("not measured for now:", err)
+		fmt.Println("nobody sees it for now:", err)
 	}
-	// Output: not measured for now: create in /nonexistent: no such file or directory
+	// Output: nobody sees it for now: create in /nonexistent: no such file or directory
 }
 
 // A status that is found out on the way is best set in a deferred call.

@@ -15,7 +15,7 @@ void who_begin(struct line *l, const struct who *w)
 		line_add(l, " Start_handle <%d>", w->handle);
 }
 
-/* One line, in whatever the call is about. */
+/* One line about what the call is about. */
 void who_say(const struct who *w, const char *format, ...)
 {
 	struct line l;
@@ -67,7 +67,7 @@ void log_described(const struct who *w, const struct described *d)
 	}
 }
 
-/* Parses; false: the buffer is to be ignored, and the log says so. */
+/* Reads a buffer. False: it is ignored, and the log says so. */
 bool log_given(const struct who *w, enum data_call call, arm_data_t *data, int size, struct given *g)
 {
 	data_parse(g, call, data, size);

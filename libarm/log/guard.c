@@ -1,4 +1,4 @@
-/* The lock around each call, and what is kept from the program while it is held. */
+/* The lock around each call, and the signals and changes that the program must not see while it is held. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

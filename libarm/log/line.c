@@ -1,6 +1,6 @@
 /*
  * Lines of the log file: its name is ARM_LOGFILE, or "logfile" in the directory that the program
- * is in at its first call. Each line is one write to its end, so that processes can share it.
+ * is in at its first call. Each line is appended by one write, so that processes can share the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static struct held file = { .fd = -1 };
 static char path[4096];
 static long zone; /* seconds that the local time is ahead */
 
-/* Not in signal handlers. */
+/* This is not called in signal handlers. */
 void line_zone(void)
 {
 	time_t now = time(NULL);

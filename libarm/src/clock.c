@@ -1,9 +1,9 @@
 /*
- * The clock is CLOCK_MONOTONIC. Where the kernel itself takes that from the processor's counter,
- * a thread reads the counter and converts: about once a second it asks the kernel, and
- * measures against its last answer how long a count is. So it follows what adjusts
- * the kernel's clock, and a counter that jumps is noticed before it is used. The counter is
- * read without waiting for what the program did before, some tens of instructions, to be done.
+ * The clock is CLOCK_MONOTONIC. Where the kernel itself takes that from the processor's counter, a
+ * thread reads the counter and converts. About once a second it asks the kernel for the time, and
+ * computes from this answer and the last one how long a count is. It therefore follows the adjustments
+ * of the kernel's clock, and notices a counter that jumps before it uses it. A reading of the counter
+ * does not wait until earlier instructions, some tens of them, are done.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -80,7 +80,7 @@ void clock_begin(struct process *p)
 	p->tsc_sound = clock_tsc_sound() && both(&p->base_tsc, &p->base_ns);
 }
 
-/* Nanoseconds per count; 0 for what no counter does. */
+/* Nanoseconds per count, or 0 if no counter can be so fast or so slow. */
 static uint64_t rate(uint64_t ns, uint64_t counts)
 {
 	while (ns >> (63 - MULT_SHIFT)) {
@@ -101,7 +101,7 @@ static void forget(struct clock *c, uint64_t tsc, uint64_t ns)
 	c->base_ns = ns;
 }
 
-/* Sets the clock; nobody uses it meanwhile, as the span is 0. */
+/* Sets the clock. Nobody uses it meanwhile, because the span is 0. */
 static void set(struct clock *c, uint64_t tsc, uint64_t ns)
 {
 	uint64_t mult = rate(ns - c->base_ns, tsc - c->base_tsc);

@@ -20,7 +20,7 @@ static uint8_t *put(uint8_t *at, uint32_t n, uint32_t bytes)
 	return at;
 }
 
-/* Reads one of any vendor. False: it is of another format, or cut. */
+/* Reads a correlator of any vendor. False: it has another format, or is cut. */
 bool correlator_read(struct correlator *c, const uint8_t *b, uint32_t len)
 {
 	if (!b || len < CORRELATOR_HEAD || len > CORRELATOR_MAX || b[2] != 1)
@@ -71,7 +71,7 @@ bool correlator_flags(const struct given *g, uint8_t *flags)
 	return *flags != 0;
 }
 
-/* Eight bytes, not all of them 0, that no other call gets. Needs no system call. */
+/* Eight bytes, not all of them 0, that no other call gets. This needs no system call. */
 static void span_id(struct process *p, uint8_t out[8])
 {
 	uint64_t n = __atomic_add_fetch(&p->random, UINT64_C(0x9e3779b97f4a7c15), __ATOMIC_RELAXED);

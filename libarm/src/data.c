@@ -26,7 +26,7 @@ static uint32_t fields(uint8_t flags)
 	return n;
 }
 
-/* What a parent's correlator says of its length; false: it is longer than its place. */
+/* Takes a parent's correlator, as long as it says. False: it is longer than its place. */
 static bool take_parent(struct given *g, const uint8_t *b, uint32_t size)
 {
 	uint32_t len;

@@ -39,7 +39,7 @@ static bool use_address(struct seg_names *h, const struct ifaddrs *i)
 	return false;
 }
 
-/* Where the agent of this host is asked. */
+/* The address at which the agent of this host can be asked. */
 static void host_address(struct seg_names *h)
 {
 	static const uint8_t loopback[4] = { 127, 0, 0, 1 };
@@ -81,7 +81,7 @@ static void fill_plan(struct seg_names *h)
 #define SAME(a, b, from, to) \
 	(memcmp(&(a)->from, &(b)->from, offsetof(struct seg_names, to) - offsetof(struct seg_names, from)) == 0)
 
-/* Compares the header of a file that another made with what would be made here. */
+/* Compares the header of a file that another process made with the one that this process would make. */
 static bool plan_is_ours(const struct seg_names *have)
 {
 	struct seg_names want;

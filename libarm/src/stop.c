@@ -50,7 +50,7 @@ __attribute__((noinline)) static void count_bad(struct block *b, struct seg_cell
 	add_block(b, status == ARM_ABORT ? &c->aborted : &c->failed, 1);
 }
 
-/* What else is to be done for a transaction that was begun or stopped with data. */
+/* Does the rest for a transaction that was begun or stopped with data. */
 __attribute__((noinline)) static void stop_with(struct process *p, struct block *b,
 						struct cell *c, struct seg_slot *s,
 						struct happened *h, arm_data_t *data, int size)

@@ -80,7 +80,7 @@ bool file_beyond_limit(uint64_t end)
 }
 
 /*
- * Allocates room, so that its want is an error here and not a signal later. Signals
+ * Allocates room, so that a full file system is an error here and not a signal later. Signals
  * interrupt it: hence pieces, and patience.
  */
 int file_allocate(int fd, uint64_t off, uint64_t len)

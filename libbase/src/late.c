@@ -1,6 +1,6 @@
 /*
- * A thread for what cannot be done yet, as long as that is so. It looks again after a
- * sixteenth of the time that it has waited already, 10 ms to 5 s. It watches no files: an
+ * A thread for work that cannot be done yet. It lives until the work is done. It tries again after a
+ * sixteenth of the time that it has waited already, at least 10 ms and at most 5 s. It watches no files: an
  * inotify descriptor is one of 128 that a user has for all programs, and a program may
  * close descriptors that are not its own.
  */
@@ -27,8 +27,8 @@ static uint64_t now_ms(void)
 }
 
 /*
- * A program that has ended all its threads, the first with pthread_exit, ends. The one that
- * has been added must not keep it.
+ * A program ends when all its threads have ended, also if the first one has called pthread_exit. The
+ * thread of the library must not keep it alive.
  */
 static bool left_alone(void)
 {
@@ -51,7 +51,7 @@ static bool left_alone(void)
 	return p && strncmp(p, ") Z", 3) == 0;
 }
 
-/* Sleeps for that long, or until somebody wants the end. The mutex is held. */
+/* Sleeps for that long, or until late_wait is called. The caller holds the mutex. */
 static void sleep_ms(struct late *l, uint64_t ms)
 {
 	struct timespec t;

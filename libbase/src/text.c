@@ -1,4 +1,4 @@
-/* Texts, numbers, chance. */
+/* Texts, numbers and random numbers. */
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// own makes the correlator of an execution that begins now: with its parent's trace
-// context and an id of its own in it, or with this host's address.
+// own makes the correlator of an execution that begins now. It has its parent's trace context
+// with an id of its own in it, or else this host's address.
 func (w *Writer) own(parent *layout.Correlator, flags byte, handle, tran uint32, b []byte) []byte {
 	c := layout.Correlator{
 		Flags: flags, Vendor: layout.Vendor, Version: layout.AgentVersion, Instance: uint16(w.names.uid),

@@ -18,8 +18,8 @@ type event struct {
 	text               string
 }
 
-// trace writes an event into the ring, over the oldest. It never waits: one that another
-// goroutine is just writing over, or that has been overtaken by a whole turn, is left out.
+// trace writes an event into the ring, over the oldest. It never waits: it leaves the
+// event out if another goroutine is writing in its place, or if the ring has come round meanwhile.
 func (w *Writer) trace(e *event) {
 	ring := w.once(&w.ring, word64(w.base, layout.ProcTraceOff), layout.TraceLen*layout.EventLen)
 	if ring == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // pair returns the number plus 1 of the pair of a transaction and its parent's, which it
-// makes; 0 says that there is none, or no room. A parent that has no class, since it was
-// no transaction of ARM, is nobody's.
+// makes; 0 says that there is none, or no room. A parent without a class was no
+// transaction of ARM, and makes no pair.
 func (w *Writer) pair(tran uint32, parent *layout.Correlator) uint32 {
 	if parent.Class == 0 {
 		return 0
