@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
+	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
@@ -331,6 +332,23 @@ func TestLabelsBounded(t *testing.T) {
 	}
 	if with < many/2 || with*len(text) > maxTold {
 		t.Errorf("%d of %d instances have labels of %d bytes each", with, many, len(text))
+	}
+}
+
+// TestManyLabels: labels weigh, however short they are.
+func TestManyLabels(t *testing.T) {
+	s := &live{src: &source{user: &account.User{}}, c: &reader.Context{Path: "DDS/v/i"}}
+	given := make([]string, maxGiven)
+	for i := range given {
+		given[i] = fmt.Sprintf(`"l%02d":1`, i)
+	}
+	s.c.Labels = "{" + strings.Join(given, ",") + "}"
+	tr, with := &tree{}, 0
+	for tr.bounded(s) != nil {
+		with++
+	}
+	if least, most := maxTold/(maxGiven*(perGiven+20)+100), maxTold/(maxGiven*perGiven); with < least || with > most {
+		t.Errorf("%d instances have labels, expected %d to %d", with, least, most)
 	}
 }
 

@@ -8,6 +8,10 @@ import "github.com/pcp-rtime/rtime/pcp"
 // value and no labels in that answer.
 const maxTold = 4 << 20
 
+// perGiven is counted for each label that a supplier has given, beside its bytes: reading it
+// costs as much processor time as so many bytes cost pmcd.
+const perGiven = 64
+
 // told counts the bytes of texts in the answer to one request.
 type told struct {
 	request uint64
@@ -33,8 +37,10 @@ func (t *tree) bounded(l *live) pcp.Labels {
 	labels := l.labels()
 	n := 0
 	for _, l := range labels {
-		const around = 6 // quotes, colon and comma
-		n += len(l.Name) + around
+		n += len(l.Name) + 6 // with quotes, colon and comma
+		if !reserved[l.Name] {
+			n += perGiven
+		}
 		if text, ok := l.Value.(string); ok {
 			n += len(text)
 		}
