@@ -33,12 +33,14 @@ const (
 	ErrNoProfile    Error = -12381
 	ErrNoAgent      Error = -12386
 	ErrPermission   Error = -12387
+	ErrConnLimit    Error = -12388 // pmcd to client: too many connections from its host
 	ErrAgain        Error = -12389 // not at the moment, try again
 	ErrNotConn      Error = -12391 // pmcd to agent: this client is gone
 	ErrNonLeaf      Error = -12394
 	ErrType         Error = -12397
 	ErrNoContainer  Error = -12399
 	ErrBadStore     Error = -12400
+	ErrClientCert   Error = -12408 // pmcd wants a client's certificate
 	ErrNoLabels     Error = -12410
 	ErrPMDAFenced   Error = -12411
 	ErrTooSmall     Error = -12443
@@ -73,12 +75,14 @@ var errorText = map[Error]string{
 	ErrNoProfile:    "Missing profile - protocol botch",
 	ErrNoAgent:      "No PMCD agent for domain of request",
 	ErrPermission:   "No permission to perform requested operation",
+	ErrConnLimit:    "PMCD connection limit for this host exceeded",
 	ErrAgain:        "Try again. Information not currently available",
 	ErrNotConn:      "Not Connected",
 	ErrNonLeaf:      "Metric name is not a leaf in PMNS",
 	ErrType:         "Unknown or illegal metric type",
 	ErrNoContainer:  "Container not found",
 	ErrBadStore:     "Bad input to pmstore",
+	ErrClientCert:   "PMCD requires a client certificate",
 	ErrNoLabels:     "No support for metric label metadata",
 	ErrPMDAFenced:   "PMDA is currently fenced and unable to respond to requests",
 	ErrTooSmall:     "Insufficient elements in list",

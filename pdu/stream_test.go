@@ -218,3 +218,14 @@ func TestReaderErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestReaderBuffered: what has been read ahead is counted.
+func TestReaderBuffered(t *testing.T) {
+	fetch := goldenBytes(t, "fetch")
+	r := NewReader(bytes.NewReader(append(fetch, fetch...)), 0)
+	for _, want := range []int{len(fetch), 0} {
+		if _, err := r.Next(); err != nil || r.Buffered() != want {
+			t.Errorf("%d bytes buffered, want %d; %v", r.Buffered(), want, err)
+		}
+	}
+}

@@ -40,6 +40,7 @@ func TestGreeting(t *testing.T) {
 	}{
 		"good":               {"mock", greeting(features), nil, "", false},
 		"refused":            {"mock", []step{send(&pdu.Greeting{Code: pcp.ErrPermission})}, pcp.ErrPermission, "", false},
+		"too many":           {"mock", []step{send(&pdu.Greeting{Code: pcp.ErrConnLimit})}, pcp.ErrConnLimit, "", true},
 		"refused, version 1": {"mock", []step{send(&pdu.Greeting{Code: -1042})}, pcp.ErrPermission, "", false},
 		"version 3":          {"mock", []step{send(&pdu.Greeting{Version: 3})}, nil, "version 3", true},
 		"not a pmcd":         {"mock", []step{raw([]byte("SSH-2.0-OpenSSH_9.2p1\r\n"))}, pdu.ErrTooLong, "", true},
@@ -149,11 +150,11 @@ func TestCancel(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	c := dialMock(t, expect(descReq), silence)
+	c := dialMock(t, drain) // the time may be over before anything is sent
 	if _, err := c.Desc(ctx, 100); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeout) {
 		t.Errorf("deadline of the context: %v", err)
 	}
-	c = dialMock(t, expect(descReq), silence)
+	c = dialMock(t, drain)
 	c.opts.RequestTimeout = 20 * time.Millisecond
 	if _, err := c.Desc(context.Background(), 100); !errors.Is(err, ErrTimeout) || !MayRetry(err) {
 		t.Errorf("RequestTimeout: %v", err)

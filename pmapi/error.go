@@ -45,7 +45,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // connection where this one is closed, without the risk that it is carried out twice, and
 // whether it may have another outcome then. That is so if nothing of it has left, and for
 // everything but a store if the connection broke or a deadline ended it. What pmcd has
-// answered is final, except for pcp.ErrAgain. It is false for errors of other packages.
+// answered is final, except for pcp.ErrAgain and pcp.ErrConnLimit. It is false for errors of other packages.
 func MayRetry(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.again
@@ -61,5 +61,7 @@ func isAnswer(err error) bool {
 // that another attempt ends like this one.
 func isRefusal(err error) bool {
 	var code pcp.Error
-	return errors.As(err, &code) && code != pcp.ErrAgain || errors.Is(err, ErrNotOffered)
+	errors.As(err, &code)
+	temporary := code == pcp.ErrAgain || code == pcp.ErrConnLimit
+	return code != 0 && !temporary || errors.Is(err, ErrNotOffered)
 }
