@@ -79,15 +79,20 @@ func TestToldIsInTheFile(t *testing.T) {
 		}
 		switch i % 3 {
 		case 0:
-			inst, err := c.Lookup(beastDom, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			var inst int32
+			pcptest.Eventually(t, name, func() (err error) {
+				inst, err = c.Lookup(beastDom, name)
+				return err
+			})
 			told(t, path, name, inst, i)
 		case 1:
-			id, err := c.PMID("zoo2." + name)
-			if err != nil || id.Item() != i {
-				t.Fatal(id, err)
+			var id pcp.PMID
+			pcptest.Eventually(t, name, func() (err error) {
+				id, err = c.PMID("zoo2." + name)
+				return err
+			})
+			if id.Item() != i {
+				t.Fatal(id)
 			}
 			told(t, path, name, int32(i+2), i)
 		case 2:

@@ -1,8 +1,10 @@
 package pmdatest
 
 import (
+	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pcp-rtime/rtime/pcp"
 	"github.com/pcp-rtime/rtime/pdu"
@@ -88,10 +90,16 @@ func (c *Conn) Profile(in ...pdu.InDomProfile) {
 	c.Send(p)
 }
 
-// Fetch asks for metrics by number and returns their value sets, in the same order.
+// Fetch asks for metrics by number and returns their value sets, in the same order. It asks
+// again while the answer is pcp.ErrAgain, as from an agent whose disk is slow, for Patience at
+// most.
 func (c *Conn) Fetch(ids ...pcp.PMID) []pdu.ValueSet {
 	c.t.Helper()
 	p, err := c.Ask(&pdu.Fetch{PMIDs: ids})
+	for end := time.Now().Add(Patience); errors.Is(err, pcp.ErrAgain) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+		p, err = c.Ask(&pdu.Fetch{PMIDs: ids})
+	}
 	if err != nil {
 		c.t.Fatalf("fetch: %v", err)
 	}
