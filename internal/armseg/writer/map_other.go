@@ -38,3 +38,5 @@ func identity() (pidns, start uint64) { return 0, 0 }
 
 // Privileged reports whether the program has rights that its caller has not.
 func Privileged() bool { return false }
+
+func mapMemory(uint64) (*segFile, error) { return nil, errors.ErrUnsupported }
