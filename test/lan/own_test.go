@@ -1,12 +1,15 @@
 package lan
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -166,5 +169,36 @@ func TestHealth(t *testing.T) {
 			return nil
 		})
 		present(p, t, "127.0.0.1", "::1", "127.0.0.2")
+	})
+}
+
+// TestOwnStateTakenOver: an agent that starts while another process publishes under its name
+// goes without a file of its own state until that process has ended.
+func TestOwnStateTakenOver(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.MMV = true
+	p := prepare(t, o, basic)
+	other := exec.Command("sleep", "1000")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() { other.Process.Kill(); other.Wait() })
+	t.Cleanup(end)
+	const pidOffset = 32 // in the header of the file, mmv(5)
+	p.WriteFile("tmp/mmv/rtlan", string(binary.NativeEndian.AppendUint32(make([]byte, pidOffset), uint32(other.Process.Pid))))
+	p.StartPmcd()
+	logged(p, t, "no MMV file")
+	answered(p, t, "127.0.0.1")
+	if v, err := p.TryValues("mmv.rtlan.hosts"); err == nil {
+		t.Errorf("while the other lives: %v", v)
+	}
+	end()
+	pcptest.Eventually(t, "mmv.rtlan is there", func() error {
+		v, err := p.TryValues("mmv.rtlan.hosts")
+		if err == nil && v[""].Text != "3" {
+			err = fmt.Errorf("%v", v)
+		}
+		return err
 	})
 }

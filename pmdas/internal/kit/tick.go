@@ -96,19 +96,16 @@ func (b *Base) Round() {
 // up to date. An agent that is stuck does not bring it up to date, so mmv.NAME.alive falls
 // behind.
 func (b *Base) tick(ctx context.Context) {
-	file := b.openHealth()
-	defer func() {
-		if file != nil {
-			file.Close()
-		}
-	}()
+	var state ownState
+	state.open(b)
+	defer state.close()
 	every := b.Every
 	if every == 0 {
 		every = time.Second
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for {
+	for round := 1; ; round++ {
 		select {
 		case <-ctx.Done():
 			return
@@ -121,26 +118,50 @@ func (b *Base) tick(ctx context.Context) {
 			return
 		case <-done:
 		}
-		if file == nil {
-			continue
+		if state.file == nil && round%openEvery == 0 {
+			state.open(b)
 		}
-		if err := file.Update(); err != nil {
-			b.Server.Logf("MMV file: %v", err)
-			file.Close()
-			file = nil
-		}
+		state.update(b)
 	}
 }
 
-// openHealth makes the MMV file, or logs why it cannot.
-func (b *Base) openHealth() *health.File {
+// openEvery is after how many rounds an MMV file that could not be made is tried again. It may
+// have been that of an agent that has ended since.
+const openEvery = 10
+
+// ownState is the agent's MMV file.
+type ownState struct {
+	file    *health.File // nil: there is none
+	problem string       // why, as the log has it
+}
+
+// open makes the file. A reason why it cannot is logged once.
+func (s *ownState) open(b *Base) {
 	if b.Mute {
-		return nil
+		return
 	}
 	file, err := health.Open(b.Name, b.items())
-	if err != nil {
+	if err == nil {
+		s.file, s.problem = file, ""
+	} else if err.Error() != s.problem {
+		s.problem = err.Error()
 		b.Server.Logf("no MMV file: %v", err)
-		return nil
 	}
-	return file
+}
+
+func (s *ownState) update(b *Base) {
+	if s.file == nil {
+		return
+	}
+	if err := s.file.Update(); err != nil {
+		b.Server.Logf("MMV file: %v", err)
+		s.close()
+	}
+}
+
+func (s *ownState) close() {
+	if s.file != nil {
+		s.file.Close()
+		s.file = nil
+	}
 }
