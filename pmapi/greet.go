@@ -67,16 +67,16 @@ func (c *Conn) greet(ctx context.Context, t target) error {
 		}
 	}
 	if t.network == "unix" || flags&pcp.FeatureContainer != 0 {
-		return c.settle()
+		return c.skipErrors()
 	}
 	return nil
 }
 
-// settle reads errors that belong to no request. pmcd tells agents who its clients are: the
+// skipErrors reads errors that belong to no request. pmcd tells agents who its clients are: the
 // user at the other end of a Unix socket, the container. Where one of the agents is not ready
 // yet, pmcd sends the client pcp.ErrAgain, which would be taken for the answer to the first
 // request. So the first request is one that pmcd answers by itself.
-func (c *Conn) settle() error {
+func (c *Conn) skipErrors() error {
 	request := pdu.Names{Names: []string{"pmcd.version"}}
 	if _, err := c.rw.Write(request.Append(nil, 0)); err != nil {
 		return err

@@ -71,8 +71,8 @@ func (a *Users) Of(uid uint32) *User {
 	return u
 }
 
-// Settle forgets a user who has nothing, not even a name.
-func (a *Users) Settle(u *User) {
+// Forget forgets a user who has nothing, not even a name.
+func (a *Users) Forget(u *User) {
 	if u.Named == 0 && !u.has() {
 		delete(a.all, u.UID)
 	}

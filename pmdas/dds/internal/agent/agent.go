@@ -80,7 +80,7 @@ func (a *Agent) start(s *pmda.Server) error {
 		Now: a.Now, Log: s.Logf, Complain: a.complain, Trying: a.Trying, Budget: a.budget, Clock: a.clock})
 	var err error
 	a.names, err = naming.Open(naming.Options{Agent: Name, Root: Root, Dir: a.stateDir, Store: s, Users: a.users, Log: s.Logf,
-		Settled: func() bool { return a.supply.Waiting() == 0 }})
+		Complete: func() bool { return a.supply.Waiting() == 0 }})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *Agent) goOn() {
 
 // refresh brings everything up to date before a request is answered.
 func (a *Agent) refresh(r *pmda.Request) {
-	a.demand.settle()
+	a.demand.close()
 	a.look()
 	if r.Fetch {
 		a.tree.want(r.PMIDs)
@@ -164,7 +164,7 @@ func (a *Agent) reload() error {
 
 // second is done once a second, between two requests.
 func (a *Agent) second() {
-	a.demand.settle()
+	a.demand.close()
 	a.supply.Tick()
 	a.goOn()
 	a.tree.recheck()

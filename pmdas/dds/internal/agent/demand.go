@@ -78,8 +78,8 @@ func (d *demand) touch(s *source, n int) {
 	s.asked += n
 }
 
-// settle closes the account of the last fetch.
-func (d *demand) settle() {
+// close ends the account of the last fetch.
+func (d *demand) close() {
 	if !d.asking {
 		return
 	}

@@ -42,8 +42,8 @@ func (t *tree) domain(g *group, u *account.User) error {
 	return nil
 }
 
-// settle gives a context a place in its group.
-func (g *group) settle(l *live) {
+// join gives a context a place in its group.
+func (g *group) join(l *live) {
 	if n := len(g.free); n > 0 {
 		l.at = g.free[n-1]
 		g.free = g.free[:n-1]

@@ -21,7 +21,7 @@ func loads(t *testing.T, fixed []string, volatile ...string) *readertest.Segment
 	return s
 }
 
-// TestHome: below which context a volatile one is an instance is settled when it is seen
+// TestHome: below which context a volatile one is an instance is decided when it is seen
 // for the first time, whoever goes and comes after that, over restarts of the agent.
 func TestHome(t *testing.T) {
 	l := newLab(t)

@@ -178,7 +178,7 @@ func TestMemory(t *testing.T) {
 			for _, uid := range []uint32{65534, 1} {
 				u := l.a.users.Of(uid)
 				held[uid], named[uid] = u.Memory, u.Named
-				l.a.users.Settle(u)
+				l.a.users.Forget(u)
 			}
 			exports = l.a.tree.exports
 		})

@@ -364,7 +364,7 @@ func (t *tree) remove(col *column) {
 	col.there, col.noted = false, false
 	t.users.Release(col.user, memoryOf(&col.metric))
 	col.user.Metrics--
-	t.users.Settle(col.user)
+	t.users.Forget(col.user)
 	t.changed = true
 	t.tidy(col.group)
 }

@@ -35,7 +35,7 @@ func (t *tree) revive() {
 			t.complain(m.UID, "metric %s, which was kept for its name, is dropped: %v", m.Key, err)
 			t.keeper.Forget(m.Key, m.Away != 0)
 		}
-		t.users.Settle(u)
+		t.users.Forget(u)
 	}
 }
 

@@ -124,7 +124,7 @@ func (o *roster) expire(now time.Time) {
 		}
 		o.rows.Remove(r.title)
 		r.user.Rows--
-		o.users.Settle(r.user)
+		o.users.Forget(r.user)
 	}
 }
 

@@ -87,7 +87,7 @@ func (t *tree) addFixed(l *live) error {
 	}
 	g.live, l.form = l, f
 	t.hold(f, g, 1)
-	g.settle(l)
+	g.join(l)
 	t.use(f, g, 1)
 	return nil
 }
@@ -129,7 +129,7 @@ func (t *tree) addVolatile(l *live) error {
 		}
 	}
 	l.form = f
-	g.settle(l)
+	g.join(l)
 	id, err := g.insts.Add(l.inst, l.at)
 	if err != nil {
 		g.leave(l)

@@ -102,7 +102,7 @@ func (n *Names) claim(plain string, u *account.User, originals ...string) (bool,
 				return true, nil
 			}
 		}
-		if _, same := n.names.Lookup(key + user); same || n.living[plain] > 0 || !n.Settled() || n.Users.NewName(u) != nil {
+		if _, same := n.names.Lookup(key + user); same || n.living[plain] > 0 || !n.Complete() || n.Users.NewName(u) != nil {
 			return false, nil
 		}
 		key = holder(plain, turn+1)

@@ -37,8 +37,8 @@ type Options struct {
 	Users      *account.Users
 	Log        func(format string, args ...any)
 
-	// Settled reports whether all suppliers that are there have been taken in.
-	Settled func() bool
+	// Complete reports whether all suppliers that are there have been taken in.
+	Complete func() bool
 }
 
 // Store is where numbers come from and metrics are kept; *pmda.Server is one.

@@ -21,7 +21,7 @@ func (p *Supply) admit(file string, made int64) {
 		return
 	}
 	u := p.Users.Of(uid)
-	defer p.Users.Settle(u)
+	defer p.Users.Forget(u)
 	s, err := p.openSupplier(file, u)
 	if err != nil {
 		p.refuse(file, err)
@@ -36,7 +36,7 @@ func (p *Supply) admit(file string, made int64) {
 	u.Suppliers++
 	u.Bytes += s.bytes
 	p.Counts.Opened++
-	p.settleTimeouts(s)
+	p.findTimeouts(s)
 	p.notify(s)
 	s.source = p.Table.Opened(s)
 }

@@ -124,7 +124,7 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	s.r.Close()
 	p.dropNotice(s.File)
 	delete(p.suppliers, s.File)
-	p.settleTimeouts(s)
+	p.findTimeouts(s)
 	s.User.Suppliers--
 	s.User.Bytes -= s.bytes
 	p.Users.Release(s.User, s.r.Memory())
@@ -134,7 +134,7 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	if s.leaves {
 		p.leaving = append(p.leaving, s)
 	} else {
-		p.Users.Settle(s.User)
+		p.Users.Forget(s.User)
 	}
 }
 
@@ -167,9 +167,9 @@ func (p *Supply) Timeout(s *Supplier) time.Duration {
 	return t
 }
 
-// settleTimeouts finds out what the programs of a supplier's user ask for, when it has come
+// findTimeouts finds out what the programs of a supplier's user ask for, when it has come
 // or gone.
-func (p *Supply) settleTimeouts(s *Supplier) {
+func (p *Supply) findTimeouts(s *Supplier) {
 	uid := s.User.UID
 	if s.Info().TimeOut == 0 {
 		return

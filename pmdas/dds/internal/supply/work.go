@@ -119,6 +119,6 @@ func (p *Supply) left(s *Supplier) {
 	}
 	if i := slices.Index(p.leaving, s); i >= 0 {
 		p.leaving = slices.Delete(p.leaving, i, i+1)
-		p.Users.Settle(s.User)
+		p.Users.Forget(s.User)
 	}
 }

@@ -94,7 +94,7 @@ func (e *linuxEngine) Poll(ev []Event) []Event {
 	if e.v6 != nil {
 		ev = e.poll(e.v6, ev)
 	}
-	e.clock.settled(start)
+	e.clock.readUpTo(start)
 	return ev
 }
 

@@ -10,7 +10,7 @@ const stepThreshold = int64(100 * time.Microsecond)
 // stampClock turns the kernel's time stamps, which are readings of the wall clock,
 // into the engine's own time: nanoseconds since it was opened, on the monotonic
 // clock. It notices when somebody sets the wall clock and knows for how long a
-// stamp might be from before or after that. See settled.
+// stamp might be from before or after that. See readUpTo.
 type stampClock struct {
 	base time.Time // zero of the engine's time
 	off  int64     // wall clock minus engine's time
@@ -94,8 +94,8 @@ func (c *stampClock) mono(stamp, earliest, latest int64) (int64, bool) {
 	return m, ok
 }
 
-// settled tells the clock that every stamp from before t has been read.
-func (c *stampClock) settled(t int64) {
+// readUpTo tells the clock that every stamp from before t has been read.
+func (c *stampClock) readUpTo(t int64) {
 	if c.stepped && c.to <= t {
 		c.stepped = false
 	}

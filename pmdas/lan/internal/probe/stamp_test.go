@@ -58,15 +58,15 @@ func TestStampClockBounds(t *testing.T) {
 	}
 }
 
-func TestStampClockSettles(t *testing.T) {
+func TestStampClockReadUpTo(t *testing.T) {
 	c := stampClock{base: time.Now()}
 	c.observe(1000, 1000)
 	c.observe(2_000_000, 9_000_000)
-	c.settled(1_999_999)
+	c.readUpTo(1_999_999)
 	if !c.stepped {
 		t.Error("a step is forgotten while stamps from before it may come")
 	}
-	c.settled(2_000_000)
+	c.readUpTo(2_000_000)
 	if c.stepped {
 		t.Error("a step is remembered for ever")
 	}
