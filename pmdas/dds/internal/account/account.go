@@ -16,23 +16,23 @@ import (
 // User is the account of one user.
 type User struct {
 	UID   uint32
-	Name  string // or the number, where the user has no name
-	First bool   // root or the PCP user, who come before others
+	Name  string // or the number if the user has no name
+	First bool   // root or the PCP user: they come before all others
 
 	Suppliers int   // open segments
 	Bytes     int64 // of those
 	Contexts  int   // exported, with statistics
 	Values    int   // exported
-	Metrics   int   // names below dds, those without supplier included
-	Memory    int64 // bytes that the agent holds for what is there, about
-	Named     int64 // bytes that it holds for names that were ever new, about
+	Metrics   int   // names below dds, those without a supplier included
+	Memory    int64 // about how many bytes the agent holds for what is there
+	Named     int64 // about how many bytes it holds for names, past ones included
 	Rows      int   // in rtime.dds.supplier
-	Domains   int   // instance domains, ever
+	Domains   int   // instance domains so far
 
-	noted int64 // what of Named is kept
+	noted int64 // how much of Named is kept in the file
 
 	Churn   Bucket // changes of slots
-	names   Bucket // new names of whatever kind
+	names   Bucket // new names of any kind
 	numbers Bucket // new metrics
 }
 
@@ -44,7 +44,7 @@ type Users struct {
 	all  map[uint32]*User
 }
 
-// Len returns how many users have something beside names.
+// Len returns how many users have something besides names.
 func (a *Users) Len() (n int) {
 	for _, u := range a.all {
 		if u.has() {
@@ -88,8 +88,8 @@ func (a *Users) NewName(u *User) error {
 	return nil
 }
 
-// NameLeft returns an error if the user has reached a limit of new names: so many in a day, or
-// half of the memory for all of them.
+// NameLeft returns an error if the user has reached a limit of new names. There are two: so
+// many names in a day, and half of the memory for all of them.
 func (a *Users) NameLeft(u *User) error {
 	if half := a.Conf.Memory / 2; u.Named >= half {
 		return fmt.Errorf("%w: the names that one user's suppliers have ever had take %d bytes; the limit is half of maxmemory in dds.conf: use names again, or raise maxmemory", reader.ErrLimit, u.Named)
@@ -116,14 +116,14 @@ func (a *Users) NewMetric(u *User) error {
 	return nil
 }
 
-// Over returns the error for a user who has more than n of something, which is the limit of
-// that keyword in dds.conf.
+// Over returns the error for a user who has more than n of something. The keyword is that of
+// the limit in dds.conf.
 func Over(what, keyword string, n int) error {
 	return fmt.Errorf("%w: more than %d %s of one user; the limit is %s in dds.conf", reader.ErrLimit, n, what, keyword)
 }
 
-// Hold charges an account with n bytes of the agent's memory. It returns an error if that
-// goes beyond the limit.
+// Hold charges an account with n bytes of the agent's memory. It returns an error if that would
+// exceed the limit.
 func (a *Users) Hold(u *User, n int64) error {
 	if u.Memory+u.Named+n > a.Conf.Memory {
 		return fmt.Errorf("%w: more than %d bytes of the agent's memory for one user; the limit is maxmemory in dds.conf", reader.ErrLimit, a.Conf.Memory)
@@ -135,22 +135,22 @@ func (a *Users) Hold(u *User, n int64) error {
 // Release gives n bytes back.
 func (a *Users) Release(u *User, n int64) { u.Memory -= n }
 
-// Left returns how many bytes more the agent may hold for the user, 1 at least.
+// Left returns how many bytes more the agent may hold for the user, at least 1.
 func (a *Users) Left(u *User) int64 { return max(a.Conf.Memory-u.Memory-u.Named, 1) }
 
-// nameBytes is what the agent holds for a name beside the name itself, with what stands before
-// it among the names.
+// nameBytes is what the agent holds for a name besides the name itself and its prefix among the
+// names.
 const nameBytes = 32
 
-// Name charges an account with names that have got their numbers just now. They stay for ever.
+// Name charges an account with names that have just got their numbers. They stay for ever.
 func (a *Users) Name(u *User, names ...string) {
 	for _, name := range names {
 		u.Named += nameBytes + int64(len(name))
 	}
 }
 
-// Note calls keep for each user who has new names since the last Note, with the bytes of all of
-// them, which Noted is called with when the agent starts again.
+// Note calls keep for each user who has new names since the last Note, with the bytes of all
+// names of that user. When the agent starts again, Noted is called with that figure.
 func (a *Users) Note(keep func(uid uint32, named int64)) {
 	for _, u := range a.all {
 		if u.Named != u.noted {
@@ -166,7 +166,7 @@ func (a *Users) Noted(uid uint32, named int64) {
 	u.Named, u.noted = named, named
 }
 
-// Bucket bounds what a user can cause: so much at once, and so much a second later on.
+// Bucket bounds what a user can cause: so much at once, and so much a second after that.
 type Bucket struct {
 	Left float64
 	at   time.Time

@@ -1,9 +1,9 @@
-// Package agent is the table of the agent dds: what of the suppliers' contexts and
-// statistics is exported, with its descriptions and values, and the agent's own state.
-// Package supply reads suppliers, package naming gives names and numbers.
+// Package agent is the table of the agent dds: which of the suppliers' contexts and
+// statistics are exported, with their descriptions and values, and the agent's own state.
+// Package supply reads suppliers; package naming gives names and numbers.
 //
-// Everything here belongs to the serving goroutine. Suppliers are looked at when a
-// request comes in, and once a second.
+// Everything here belongs to the serving goroutine. Suppliers are looked at when a request
+// comes in, and once a second.
 package agent
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
-// Name and Domain are the agent's in pmcd.conf, Root is where its dynamic names are.
+// Name and Domain are what pmcd.conf has for the agent. Root is the root of its dynamic
+// names.
 const (
 	Name   = "dds"
 	Domain = 472
@@ -97,7 +98,8 @@ func (a *Agent) start(s *pmda.Server) error {
 	return nil
 }
 
-// close leaves all suppliers as they are, but for what they are told about demand.
+// close tells suppliers that nobody asks for values any more. It changes nothing else of
+// theirs.
 func (a *Agent) close() {
 	a.ended = true
 	a.Stop()
@@ -109,23 +111,23 @@ func (a *Agent) close() {
 	a.keeper.Note()
 }
 
-// budget is how much processor time one request, and one turn between two requests, spends on
-// what suppliers have newly published or changed. pause is the time between two such turns,
-// so that at most half a processor is used for it.
+// budget is how much processor time one request, or one turn between two requests, may spend
+// on what suppliers have published or changed. pause is the time between two such turns, so
+// that they take at most half of a processor.
 const (
 	budget = 20 * time.Millisecond
 	pause  = 20 * time.Millisecond
 )
 
-// look brings what is exported up to date. What the budget leaves has its turn between two
-// requests.
+// look brings what is exported up to date. Turns between requests take in what the budget
+// leaves.
 func (a *Agent) look() {
 	a.supply.Look()
 	a.tree.retry()
 	a.goOn()
 }
 
-// goOn sees to it that what was left is taken in whether or not somebody asks.
+// goOn takes in what was left, whether or not a client asks.
 func (a *Agent) goOn() {
 	if !a.supply.Behind() || a.going || a.ended {
 		return
@@ -151,8 +153,8 @@ func (a *Agent) refresh(r *pmda.Request) {
 	a.tree.fetch++
 }
 
-// reload reads the configuration again. A bad file changes nothing. Lower limits hold
-// for what comes from now on.
+// reload reads the configuration again. A bad file changes nothing. Lower limits apply only
+// to what comes from now on.
 func (a *Agent) reload() error {
 	if err := a.Reload(); err != nil {
 		return err
@@ -162,7 +164,7 @@ func (a *Agent) reload() error {
 	return nil
 }
 
-// second is done once a second, between two requests.
+// second does what has to be done once a second, between two requests.
 func (a *Agent) second() {
 	a.demand.close()
 	a.supply.Tick()
@@ -183,8 +185,8 @@ func (a *Agent) second() {
 	}
 }
 
-// complain writes a line that a user has caused. Lines of each user are limited, and so are
-// those of all together.
+// complain logs a line that a user has caused. The lines of each user are limited, and so are
+// the lines of all users together.
 func (a *Agent) complain(uid uint32, format string, args ...any) {
 	a.lines.Printf(uid, format, args...)
 }

@@ -54,7 +54,7 @@ func (l *lab) start(mend ...func(*Agent)) {
 	a.Dir.Path, a.ConfigFile, a.Mute = l.dir, "", true
 	now := time.Now()
 	a.now = func() time.Time { return now.Add(l.ahead) }
-	a.Every = time.Hour // second does it
+	a.Every = time.Hour // the tests call second instead
 	a.budget = 0
 	for _, f := range mend {
 		f(a)
@@ -91,7 +91,7 @@ func (l *lab) end() {
 	}
 }
 
-// patient does again what the agent answers with "try again", as clients do: on a busy
+// patient repeats f while the agent answers "try again", as clients do: on a busy
 // machine new numbers may have to wait for the disk.
 func patient(f func() error) {
 	for end := time.Now().Add(time.Minute); errors.Is(f(), pcp.ErrAgain) && time.Now().Before(end); {
@@ -120,14 +120,14 @@ func (w logWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// logged returns how often a text is in the log.
+// logged returns how often the log holds a text.
 func (l *lab) logged(text string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.log.String(), text)
 }
 
-// second has the agent do what it does once a second, and waits for it.
+// second makes the agent do what it does once a second, and waits for it.
 func (l *lab) second() {
 	l.t.Helper()
 	done := make(chan struct{})
@@ -167,7 +167,7 @@ func quantity(s *readertest.Stat) { s.Quantity = true }
 
 const bingo = 4 // index of the template
 
-// is compares the values of a metric with instances and texts, "a=1 b=2", or "=1".
+// is compares a metric's values with want: instances and values "a=1 b=2", or "=1".
 func (l *lab) is(metric, want string) {
 	l.t.Helper()
 	values, err := l.Values(metric)
@@ -197,8 +197,8 @@ func (l *lab) names(want ...string) {
 
 var suplNames = []string{"dds.IBM.Moretest.SubTest.level", "dds.IBM.Moretest.SubTest.queue", "dds.IBM.Test.gadgets", "dds.IBM.Test.widgets"}
 
-// TestGuide is the guide's worked example: permanent statistics, and Bingo that comes
-// and goes.
+// TestGuide: the worked example of the SPMI's guide, with permanent statistics and
+// with Bingo, which comes and goes.
 func TestGuide(t *testing.T) {
 	l := newLab(t)
 	l.names()
@@ -249,7 +249,7 @@ func TestGuide(t *testing.T) {
 
 func title(t testing.TB) string { return "SpmiSupl@" + account.NameOf(uint32(os.Getuid())) }
 
-// alikeSet compares two lists without regard to order.
+// alikeSet compares two lists; their order does not matter.
 func alikeSet(t *testing.T, got, want []string) {
 	t.Helper()
 	slices.Sort(got)

@@ -18,8 +18,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// TestCutOff: a file that its owner cuts off has no values any more, not even zeros,
-// from the next request on, wherever it was cut.
+// TestCutOff: a file that its owner cuts off has no values, not even zeros, from the
+// next request on, wherever it was cut.
 func TestCutOff(t *testing.T) {
 	for what, left := range map[string]func(*readertest.Segment) int64{
 		"before a value": func(s *readertest.Segment) int64 { return int64(s.Data[1]) },
@@ -46,7 +46,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestShorterThanItSays: without any event, too, within a second.
+// TestShorterThanItSays: a short file is noticed within a second even without an event.
 func TestShorterThanItSays(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -58,8 +58,8 @@ func TestShorterThanItSays(t *testing.T) {
 	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
 }
 
-// TestRefusedOnce: a file that is refused is not opened again with each request, but it
-// is when it has changed.
+// TestRefusedOnce: a file that was refused is not opened again with each request. It is
+// opened again when it has changed.
 func TestRefusedOnce(t *testing.T) {
 	l := newLab(t)
 	path := filepath.Join(l.dir, "0-1-x.dds")
@@ -91,7 +91,7 @@ func hold(t *testing.T, path string) (release func()) {
 	return func() { f.Close() }
 }
 
-// files lists a folder and the one for claims in it.
+// files lists a folder and the folder of claims in it.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -107,8 +107,9 @@ func files(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestStrays: what nobody holds is removed once it is old, and what is in the way of a
-// user's claims at once. What somebody holds stays, and so do suppliers.
+// TestStrays: files that nobody holds are removed once they are old; entries that are in
+// the way of a user's claims are removed at once. Files that somebody holds stay, and so
+// do suppliers.
 func TestStrays(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -161,7 +162,7 @@ func hidden(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestManyStrays: they are dealt with little by little.
+// TestManyStrays: many strays are removed little by little.
 func TestManyStrays(t *testing.T) {
 	l := newLab(t)
 	for i := range supply.StraysAtOnce * 2 {
@@ -174,8 +175,8 @@ func TestManyStrays(t *testing.T) {
 	}
 }
 
-// TestDirectoryGone: without its directory the agent goes on, says so, makes it again as
-// soon as it can, and takes suppliers there.
+// TestDirectoryGone: without its directory the agent goes on and says so. It makes the
+// directory again as soon as it can, and then takes suppliers there.
 func TestDirectoryGone(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -206,8 +207,8 @@ func TestDirectoryGone(t *testing.T) {
 	}
 }
 
-// later waits until a new file is younger than one that is there, by the file system's
-// clock, which goes in steps.
+// later waits until a new file would be younger than the file at path. The file system's
+// clock goes in steps.
 func later(t *testing.T, path string) {
 	t.Helper()
 	old, err := os.Stat(path)
@@ -222,10 +223,10 @@ func later(t *testing.T, path string) {
 	t.Fatal("the clock of the file system stands still")
 }
 
-// TestSameVolatile: a context below one of its own is not claimed by its supplier, so
-// that another one may have got hold of it. The first has it, and the other none; it
-// gets it when it is free. After a restart of the agent the supplier that was there
-// first has it, whatever its user and its file's name.
+// TestSameVolatile: a supplier does not claim contexts below its volatile ones, so two
+// suppliers may have the same one. The first has it, and the other gets it when it is
+// free. After a restart of the agent the supplier that was there first has it, whatever
+// its user and the name of its file.
 func TestSameVolatile(t *testing.T) {
 	both := letIn("DDS/IBM/Moretest", 65534, 1)
 	l := newLab(t, both)

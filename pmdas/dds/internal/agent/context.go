@@ -9,39 +9,39 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// contexts is what rtime.dds.context shows: the tree of the contexts that suppliers have,
-// with those above them.
+// contexts is what rtime.dds.context shows: the tree of the suppliers' contexts, with all
+// contexts above them.
 type contexts struct {
 	users *account.Users
 	names *naming.Names // nil until the agent has started
 	rows  *pmda.InDom[*node]
 
-	// dynamic counts the templates, and the volatile contexts, below a context or template.
+	// dynamic counts the templates and the volatile contexts below a context or template.
 	dynamic map[string]int
 }
 
 // node is a context.
 type node struct {
 	path     string
-	first    holder // of the suppliers that have it; the zero holder if none has
+	first    holder // the first supplier that has it; the zero holder if none has
 	children int    // contexts below it
 }
 
-// holder is a supplier's own of a context.
+// holder is one supplier's entry for a context.
 type holder struct {
 	src  *source
 	c    *reader.Context
 	next *holder // the supplier that had the context after this one
 }
 
-// The root of all suppliers' contexts, as the SPMI has it.
+// The root of all suppliers' contexts, as the SPMI names it.
 const (
 	rootPath  = "DDS"
 	rootDescr = "Dynamic Data-Supplier Statistics"
 	rootASN   = 99
 )
 
-// Whether there may be instances of a context, in the SPMI's words.
+// Whether a context can have instances, in the SPMI's words.
 const (
 	noInstances    = "SiNoInst"
 	comingAndGoing = "SiContInst"
@@ -59,7 +59,7 @@ func newContexts(users *account.Users) *contexts {
 	return o
 }
 
-// ID gives contexts their numbers, which are among those of all instances.
+// ID gives contexts their numbers. They are among the numbers of all instances.
 func (o *contexts) ID(name string) (int32, error) {
 	return o.names.InstanceID(o.rows.Serial, name)
 }
@@ -69,7 +69,7 @@ func (o *contexts) add(s *source, c *reader.Context) error {
 	if c.From >= 0 {
 		o.vary(layout.Parent(c.Path), 1)
 	}
-	n, err := o.node(c.Path, s.user, c.From < 0) // a volatile one has been paid for
+	n, err := o.node(c.Path, s.user, c.From < 0) // a volatile one is paid for already
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (o *contexts) add(s *source, c *reader.Context) error {
 	return nil
 }
 
-// template notes that a supplier has a kind of volatile contexts, or that it has it no more.
+// template notes that a supplier has a kind of volatile contexts, or no longer has it.
 func (o *contexts) template(c *reader.Context, add int) { o.vary(layout.Parent(c.Path), add) }
 
 func (o *contexts) vary(path string, add int) {
@@ -104,8 +104,8 @@ func (o *contexts) nameOf(path string) string {
 }
 
 // node finds a context or makes it, with those above it. A context that was never seen before
-// is charged to a user's account. It returns an error if the context, or one above it, gets no
-// number; it is not shown then.
+// is charged to a user's account. If the context, or one above it, gets no number, node
+// returns an error and the context is not shown.
 func (o *contexts) node(path string, u *account.User, pays bool) (*node, error) {
 	name := o.nameOf(path)
 	if n, ok := o.rows.Get(name); ok {
@@ -140,7 +140,7 @@ func (o *contexts) node(path string, u *account.User, pays bool) (*node, error) 
 	return n, nil
 }
 
-// drop shows that a supplier has a context no more.
+// drop notes that a supplier no longer has a context.
 func (o *contexts) drop(s *source, c *reader.Context) {
 	if c.From >= 0 {
 		o.vary(layout.Parent(c.Path), -1)

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader/readertest"
 )
 
-// tree is what rtime.dds.context says, a line for each context: path, description, ASN.1
-// number, whether it has instances, supplier.
+// tree returns what rtime.dds.context shows, a line for each context: path, description,
+// ASN.1 number, whether it has instances, supplier.
 func (l *lab) tree() string {
 	l.t.Helper()
 	lines := make(map[string][5]string)
@@ -32,8 +32,9 @@ func (l *lab) tree() string {
 	return text
 }
 
-// TestContexts: the tree has every context that somebody has, and those above: of vendors,
-// without statistics, volatile ones, those of several suppliers, and none that is gone.
+// TestContexts: the tree has every context that a supplier has, and those above: contexts
+// of vendors, contexts without statistics, volatile ones, and those of several suppliers.
+// It has none that is gone.
 func TestContexts(t *testing.T) {
 	l := newLab(t)
 	if got := l.tree(); got != "" {
@@ -57,7 +58,7 @@ func TestContexts(t *testing.T) {
 	bingoID, err := l.Lookup(d.InDom, "DDS/IBM/Moretest/Bingo")
 	must(t, err)
 
-	// Another one has the vendor, too, and something below what nobody has.
+	// Another supplier has the vendor, too, and a context below one that no supplier has.
 	other := readertest.New(t, "other", 0, readertest.Context{Path: "DDS/IBM", Descr: "something else", ASN: 3},
 		readertest.Context{Path: "DDS/IBM/a b/c", Descr: "deep"},
 		readertest.Context{Path: "DDS/IBM/a b/c/T", Template: true},
@@ -80,7 +81,7 @@ func TestContexts(t *testing.T) {
 	if got := l.tree(); got != "" {
 		t.Errorf("all gone:\n%s", got)
 	}
-	// Its number is for ever its own.
+	// Its number never changes.
 	l.end()
 	l.start()
 	again := supl(t)
@@ -96,8 +97,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestContextsStale: a supplier that is told to go away has no contexts, and one that is
-// back has them again.
+// TestContextsStale: a supplier that is told to go away has no contexts; when it is back
+// it has them again.
 func TestContextsStale(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)

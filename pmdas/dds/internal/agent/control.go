@@ -12,7 +12,8 @@ import (
 
 const timeoutHelp = "0, or 15 to 600 seconds; 0 is for ever. "
 
-// controlMetrics change the agent, and what it tells suppliers, while it runs.
+// controlMetrics are the metrics that clients store to. They change the agent,
+// and what it tells suppliers, while it runs.
 func (a *Agent) controlMetrics() []pmda.Metric {
 	return []pmda.Metric{{
 		Name: "rtime.dds.control.timeout", Cluster: clusterControl, Item: 0, Sem: pcp.SemDiscrete, Units: pcp.Seconds,
@@ -57,7 +58,7 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 	}}
 }
 
-// checkTimeout returns what a client has stored as a time-out.
+// checkTimeout returns the time-out that a client has stored.
 func checkTimeout(st *pmda.Store, v uint32) (time.Duration, error) {
 	if v != 0 && (v < layout.TimeOutLeast || v > layout.TimeOutMost) {
 		return 0, fmt.Errorf("%w: %s %d is neither 0 nor within %d..%d", pcp.ErrBadStore, st.Name, v, layout.TimeOutLeast, layout.TimeOutMost)
@@ -78,7 +79,8 @@ func (a *Agent) storeTimeout(st *pmda.Store, v uint32) error {
 	return nil
 }
 
-// sourceOf finds the supplier that a client stores for, if it may.
+// sourceOf finds the supplier that a client stores for. It returns an error if
+// the client may not.
 func (a *Agent) sourceOf(st *pmda.Store) (*source, error) {
 	r, there := a.roster.rows.ByID(st.Inst.ID)
 	if !there || r.src == nil {

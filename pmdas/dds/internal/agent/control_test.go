@@ -13,8 +13,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// TestWhoMayStore: root, the PCP user and the supplier's own user may change what is the
-// supplier's, the first two what is everybody's, and nobody else anything.
+// TestWhoMayStore: root, the PCP user and the supplier's own user may change what belongs to
+// the supplier. Only root and the PCP user may change what applies to all. Nobody else may
+// change anything.
 func TestWhoMayStore(t *testing.T) {
 	const owner, stranger = 65534, 1
 	l := newLab(t)
@@ -30,7 +31,7 @@ func TestWhoMayStore(t *testing.T) {
 		if c.uid >= 0 {
 			l.Client(int32(slot+1), c.uid, c.uid, 1)
 		} else {
-			l.Slot = int32(slot + 1) // of whom pmcd knows nothing
+			l.Slot = int32(slot + 1) // pmcd does not know whose client that is
 		}
 		may := func(metric, inst string, v uint32, want bool) {
 			t.Helper()
@@ -58,8 +59,8 @@ func TestWhoMayStore(t *testing.T) {
 	}
 }
 
-// TestGoAway: a supplier that a client sends away finds the word set and has no values until
-// a client takes that back, also if it goes on with its work.
+// TestGoAway: a supplier that a client sends away finds the word set. It has no values until
+// a client takes that back, even if it goes on with its work.
 func TestGoAway(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -75,7 +76,7 @@ func TestGoAway(t *testing.T) {
 	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
 	l.is("rtime.dds.supplier.state", title(t)+"=stale")
 	l.is("rtime.dds.supplier.reason", title(t)+"=wanted by user 0, process 4711")
-	s.Stamp(time.Now().Add(time.Second)) // it does not listen
+	s.Stamp(time.Now().Add(time.Second)) // it ignores the word
 	l.second()
 	l.is("rtime.dds.control.goaway", title(t)+"=1")
 	must(t, l.Store("rtime.dds.control.goaway", title(t), pcp.Num(uint32(0))))
@@ -87,8 +88,8 @@ func TestGoAway(t *testing.T) {
 	l.is("dds.IBM.Test.gadgets", "=22")
 }
 
-// TestTimeouts: after which time a supplier counts as dead is what programs have given to
-// SpmiInit, and what was stored holds instead.
+// TestTimeouts: the time-outs that programs have given to SpmiInit decide when a supplier
+// counts as stale. A time-out that a client has stored overrides them.
 func TestTimeouts(t *testing.T) {
 	l := newLab(t)
 	for name, timeout := range map[string]uint32{"a": 0, "b": 100} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFetchAllocatesNothing: fixed and volatile contexts, and a client that
-// asks again and again.
+// TestFetchAllocatesNothing: a client that asks again and again costs no
+// allocation, for fixed and for volatile contexts.
 func TestFetchAllocatesNothing(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)

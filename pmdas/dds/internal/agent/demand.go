@@ -11,8 +11,8 @@ import (
 )
 
 // demand knows which clients ask for which metrics, and how often. A client that asks for the
-// same metrics again is a subscription from the second time on. After several missed turns it
-// stops being one.
+// same metrics a second time has a subscription. The subscription ends when the client has
+// missed several turns.
 type demand struct {
 	conf    *conf.Config
 	seed    maphash.Seed
@@ -24,8 +24,8 @@ type demand struct {
 	serial  uint64
 }
 
-// subKey tells subscriptions apart: by client, and by the list of metrics asked for,
-// since a client such as pmlogger asks for several lists at different intervals.
+// subKey tells subscriptions apart: by the client, and by the list of metrics. A client such
+// as pmlogger asks for several lists at different intervals.
 type subKey struct {
 	client *pmda.Client
 	list   uint64
@@ -33,7 +33,7 @@ type subKey struct {
 
 type subscription struct {
 	last     time.Time
-	interval time.Duration // 0: asked once; else no shorter than the configuration's fastest
+	interval time.Duration // 0: asked once; otherwise at least the configuration's fastest
 	parts    []part
 }
 
@@ -44,17 +44,17 @@ type part struct {
 }
 
 const (
-	maxSubs   = 10000            // remembered
+	maxSubs   = 10000            // subscriptions that are remembered
 	missed    = 3                // turns after which a subscription is over
-	slack     = 2 * time.Second  // and so much more
-	askedOnce = 10 * time.Minute // for which a first time is remembered
+	slack     = 2 * time.Second  // and so much longer
+	askedOnce = 10 * time.Minute // how long a single request is remembered
 )
 
 func newDemand(c *conf.Config) *demand {
 	return &demand{conf: c, seed: maphash.MakeSeed(), subs: make(map[subKey]*subscription)}
 }
 
-// begin notes who fetches what.
+// begin notes which client fetches which metrics.
 func (d *demand) begin(r *pmda.Request, now time.Time) {
 	d.asking, d.at = true, now
 	d.serial++
@@ -78,7 +78,7 @@ func (d *demand) touch(s *source, n int) {
 	s.asked += n
 }
 
-// close ends the account of the last fetch.
+// close takes the last fetch into account.
 func (d *demand) close() {
 	if !d.asking {
 		return
@@ -129,7 +129,7 @@ func (d *demand) forget(s *supply.Supplier) {
 	}
 }
 
-// over reports whether the client is not expected to ask again.
+// over reports whether the client is no longer expected to ask again.
 func (sub *subscription) over(now time.Time) bool {
 	silence := now.Sub(sub.last)
 	if sub.interval == 0 {
@@ -143,7 +143,7 @@ func (sub *subscription) over(now time.Time) bool {
 func (d *demand) sums(now time.Time, all iter.Seq[*supply.Supplier]) map[*supply.Supplier]supply.Demand {
 	sums := make(map[*supply.Supplier]supply.Demand)
 	for s := range all {
-		sums[s] = supply.Demand{} // which is news where somebody asked before
+		sums[s] = supply.Demand{} // it is news if somebody asked before
 	}
 	for key, sub := range d.subs {
 		if sub.over(now) {

@@ -41,7 +41,7 @@ func TestDemand(t *testing.T) {
 		l.Fetch(ids...)
 	}
 	fetch(1, 0, gadgets, widgets)
-	told(0, 0) // once is not a subscription
+	told(0, 0) // one request is not a subscription
 	fetch(1, 2*time.Second, gadgets, widgets)
 	told(2, 2000)
 	fetch(2, 3*time.Second, problems)
@@ -60,7 +60,7 @@ func TestDemand(t *testing.T) {
 	told(2, 2000)
 	l.ahead += 2 * time.Second
 	told(0, 0)
-	// One instance of three.
+	// One instance of the three.
 	d, _ := l.Desc("dds.IBM.Moretest.problems")
 	inst, err := l.Lookup(d.InDom, "i1")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestDemand(t *testing.T) {
 	told(1, 500)
 }
 
-// TestLabelsChanged: clients are told, but not again and again.
+// TestLabelsChanged: clients are told of changed labels, but not again and again.
 func TestLabelsChanged(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -115,8 +115,8 @@ func TestFastest(t *testing.T) {
 	}
 }
 
-// TestLogPerUser: a user who causes lines without end has some of them in the log, and
-// another user's line is there still.
+// TestLogPerUser: a user who causes lines without end has only some of them in the
+// log, and another user's line is still there.
 func TestLogPerUser(t *testing.T) {
 	l := newLab(t)
 	for i := range 500 {

@@ -36,7 +36,7 @@ func (t *tree) declare(l *live, g *group, s *reader.Stat, typ pcp.Type) (m pmda.
 	return m
 }
 
-// helpOf is the long help: the supplier's, and what the SPMI knows of a statistic.
+// helpOf is the long help: the supplier's text, and what the SPMI knows of a statistic.
 func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 	var b strings.Builder
 	if h := naming.Text(s.Help); h != "" {
@@ -64,8 +64,8 @@ func helpOf(l *live, g *group, s *reader.Stat, path string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// metricLabels are those of a metric. Who supplies it is a label of the metric where it
-// has one value, and of the instances otherwise.
+// metricLabels are the labels of a metric. A metric with a single value has its
+// supplier as a label. Otherwise the instances have it.
 func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
 	valueType := "SiQuantity"
 	if s.Counter {
@@ -86,7 +86,7 @@ func metricLabels(l *live, g *group, s *reader.Stat, path string) pcp.Labels {
 	return withGiven(own, given)
 }
 
-// dataTypes are the SPMI's words for the types that statistics are presented in.
+// dataTypes are the SPMI's names for the data types in which statistics are presented.
 var dataTypes = [layout.DataTypes]string{"SiULong", "SiLong", "SiUInt", "SiInt", "SiUShort", "SiShort", "SiChar", "SiAddr",
 	"SiTimeval", "SiFloat", "SiDouble", "SiPtr", "SiUnsign"}
 
@@ -94,7 +94,7 @@ func who(l *live) pcp.Labels {
 	return pcp.Labels{{Name: "supplier", Value: l.src.name}, {Name: "user", Value: l.src.user.Name}}
 }
 
-// labels are those of the instance that a volatile context is.
+// labels are the labels of the instance that a volatile context is.
 func (l *live) labels() pcp.Labels {
 	own := append(who(l), pcp.Label{Name: "path", Value: naming.Line(l.c.Path)})
 	if l.c.ASN != 0 {
@@ -112,8 +112,8 @@ func (l *live) labels() pcp.Labels {
 // maxGiven is how many labels of its own a supplier may give.
 const maxGiven = 20
 
-// withGiven adds the supplier's own labels, a JSON object of strings, numbers and truth
-// values, as far as PCP takes them. Those of the agent cannot be replaced.
+// withGiven adds the supplier's own labels, as far as PCP takes them. They are a JSON
+// object of strings, numbers and truth values. They cannot replace those of the agent.
 func withGiven(own pcp.Labels, given string) pcp.Labels {
 	if given == "" {
 		return own

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// TestManyDomains: contexts below many parents at once do not cost a file each, for which
-// a request would have to wait.
+// TestManyDomains: contexts below many parents at once do not cost a file each. A request
+// would have to wait for these files.
 func TestManyDomains(t *testing.T) {
 	l := newLab(t)
 	const n = 500
@@ -47,8 +47,8 @@ func TestManyDomains(t *testing.T) {
 	}
 }
 
-// TestOwnNumbers: a domain that has a file of its own from an early version goes on with the
-// numbers there.
+// TestOwnNumbers: a domain that has a file of its own from an early version keeps the
+// numbers of that file.
 func TestOwnNumbers(t *testing.T) {
 	l := newLab(t)
 	l.end()

@@ -9,7 +9,8 @@ import (
 
 var update = flag.Bool("update", false, "write the files that are made from the agent's table")
 
-// TestFilesMatchTable: after a change of the table run
+// TestFilesMatchTable: the files match the table. After a change of the table
+// run
 // go test ./pmdas/dds/internal/agent -update
 func TestFilesMatchTable(t *testing.T) {
 	pmdatest.Files(t, New(), "../..", "../../../../docs/metrics-dds.md", *update)

@@ -19,7 +19,7 @@ var otherForms = map[string]func(*readertest.Stat){
 	"units":     func(s *readertest.Stat) { s.Units = pcp.Bytes.Word() },
 }
 
-// one is a supplier of one statistic, DDS/v/c/n, which has a value.
+// one is a supplier with one statistic, DDS/v/c/n, which has a value.
 func one(t *testing.T, name string, mend ...func(*readertest.Stat)) *readertest.Segment {
 	s := readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"},
 		readertest.Context{Path: "DDS/v/c", Stats: []readertest.Stat{stat("n", 0, mend...)}})
@@ -37,8 +37,8 @@ func (l *lab) pmid(metric string) pcp.PMID {
 	return d.PMID
 }
 
-// TestEndedDecidesNothing: a supplier that has ended, of whatever user, keeps nobody from
-// supplying its statistic in another form, under the same name and a new number.
+// TestEndedDecidesNothing: after a supplier has ended, any user may supply its statistic in
+// another form, under the same name and with a new number.
 func TestEndedDecidesNothing(t *testing.T) {
 	for what, change := range otherForms {
 		t.Run(what, func(t *testing.T) {
@@ -59,8 +59,9 @@ func TestEndedDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestNumberOfOneForm: a number that a form had to give up is never used again, not even
-// for the same form, over restarts of the agent. Without a change the number stays.
+// TestNumberOfOneForm: once a statistic has changed its form, the old number is never used
+// again, not even for the old form, and not after restarts of the agent. Without a change
+// the number stays.
 func TestNumberOfOneForm(t *testing.T) {
 	l := newLab(t)
 	seen := make(map[pcp.PMID]string)
@@ -100,7 +101,7 @@ func TestNumberOfOneForm(t *testing.T) {
 }
 
 // kinds is a supplier of two kinds of contexts below one: sockets and connections, as in
-// the SPMI's guide. Both have bytes.
+// the SPMI's guide. Both kinds have the statistic bytes.
 func kinds(t *testing.T, mend func(*readertest.Stat)) *readertest.Segment {
 	conn := func(s *readertest.Stat) { s.Descr, s.Min, s.Max = "about connections", -1, 1000; mend(s) }
 	return readertest.New(t, "kinds", 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/net"},
@@ -109,7 +110,8 @@ func kinds(t *testing.T, mend func(*readertest.Stat)) *readertest.Segment {
 }
 
 // TestTwoKinds: two kinds of contexts below one parent keep all they have: values,
-// descriptions, scales, with the same type and with others, whichever comes first.
+// descriptions and scales. This holds for the same type and for different ones, whichever
+// kind comes first.
 func TestTwoKinds(t *testing.T) {
 	forms := map[string]func(*readertest.Stat){"same": func(*readertest.Stat) {}}
 	for what, f := range otherForms {
@@ -149,9 +151,9 @@ func TestTwoKinds(t *testing.T) {
 	}
 }
 
-// TestOtherSupplier: of two suppliers that are there, and have something else of the same
-// name below one context, the first keeps the name and the other has the documented second
-// one, which its reason tells; with the same form, and with another.
+// TestOtherSupplier: two suppliers are there and have different statistics of one name
+// below one context. The first keeps the name; the other gets the documented second one,
+// and its reason says so. This holds for the same form and for different ones.
 func TestOtherSupplier(t *testing.T) {
 	supplier := func(name, kind string, uid int, mend ...func(*readertest.Stat)) *readertest.Segment {
 		s := readertest.New(t, name, 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/" + name},
@@ -167,8 +169,8 @@ func TestOtherSupplier(t *testing.T) {
 		metric     string
 	}{
 		{"a", "S", func(*readertest.Stat) {}, "dds.v.c.n"},
-		{"b", "T", func(*readertest.Stat) {}, "dds.v.c.n"}, // of another kind, and declared the same
-		{"d", "S", described, "dds.v.c.n"},                 // of the same kind
+		{"b", "T", func(*readertest.Stat) {}, "dds.v.c.n"}, // another kind, declared the same
+		{"d", "S", described, "dds.v.c.n"},                 // the same kind
 		{"e", "T", described, "dds.v.c.T.n"},
 		{"f", "S", quantity, "dds.v.c.S.n"},
 		{"g", "S", func(s *readertest.Stat) { s.Units = pcp.Bytes.Word() }, "dds.v.c.S.n_u64_counter_byte"},
@@ -193,8 +195,8 @@ func TestOtherSupplier(t *testing.T) {
 	l.is("dds.v.c.n", "a=1073741824 b=1073741824 d=1073741824")
 }
 
-// TestWithoutContexts: a supplier that is there has its names also while it has no context
-// of the kind.
+// TestWithoutContexts: while a supplier is there it keeps its names, even while it has no
+// context of the kind.
 func TestWithoutContexts(t *testing.T) {
 	l := newLab(t, letIn("DDS/v/c", 65534))
 	supplier := func(name string, mend ...func(*readertest.Stat)) *readertest.Segment {
@@ -217,7 +219,7 @@ func TestWithoutContexts(t *testing.T) {
 	if l.pmid("dds.v.c.n") != was {
 		t.Error("it has another number")
 	}
-	// Once it has ended the other one gets the name, with its next context.
+	// Once it has ended, the other supplier gets the name with its next context.
 	a.End()
 	b.Delete(0)
 	l.Names("")
@@ -228,9 +230,9 @@ func TestWithoutContexts(t *testing.T) {
 	}
 }
 
-// TestTotalAndParts: a statistic of a context, and one of the same name of the volatile
-// contexts below it, have the names that the shape of the tree gives them, whoever supplies
-// them and whoever comes first, over restarts, and their numbers stay.
+// TestTotalAndParts: a context and the volatile contexts below it have statistics of the
+// same name. Their names follow from the shape of the tree, whoever supplies them and
+// whoever comes first. Names and numbers stay over restarts.
 func TestTotalAndParts(t *testing.T) {
 	total := readertest.Context{Path: "DDS/v/PagSp", Descr: "Paging space statistics",
 		Stats: []readertest.Stat{stat("size", 0), stat("free", 1)}}
@@ -261,7 +263,7 @@ func TestTotalAndParts(t *testing.T) {
 				}
 				for _, s := range list {
 					s.Publish(l.dir, -1)
-					if round > 0 { // at first the context has to be there, to have something below
+					if round > 0 { // a volatile context needs the fixed one above it first
 						l.Names("")
 					}
 				}
@@ -286,7 +288,7 @@ func TestTotalAndParts(t *testing.T) {
 	}
 }
 
-// TestAsterisk: a context that is called by an asterisk is not taken for the volatile ones
+// TestAsterisk: a context whose name is an asterisk is not mistaken for the volatile ones
 // below its parent.
 func TestAsterisk(t *testing.T) {
 	l := newLab(t)

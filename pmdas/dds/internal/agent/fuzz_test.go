@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// victim is what the fuzzer damages: a segment with some of everything.
+// victim is a segment with some of everything, for the fuzzer to damage.
 func victim(t testing.TB) *readertest.Segment {
 	every := []readertest.Stat{
 		stat("u64", 0, func(s *readertest.Stat) { s.Help, s.Labels, s.Units = "help", `{"a":"b"}`, pcp.Bytes.Word() }),
@@ -35,13 +35,14 @@ func victim(t testing.TB) *readertest.Segment {
 	return s
 }
 
-// hostile is a segment in a file of which any byte may be stored.
+// hostile is a segment in a file that allows any byte to be stored.
 type hostile struct {
 	f   *os.File
 	mem []byte
 }
 
-// plant puts a hostile segment beside the others, with the lock of one that lives.
+// plant puts a hostile segment beside the others, with the lock that a living supplier
+// holds.
 func plant(t *testing.T, dir string, b []byte) *hostile {
 	path := filepath.Join(dir, fmt.Sprintf("%d-1-hostile.dds", os.Getuid()))
 	hidden := filepath.Join(dir, ".new-hostile")
@@ -59,7 +60,7 @@ func plant(t *testing.T, dir string, b []byte) *hostile {
 	return &hostile{f, mem}
 }
 
-// all asks for everything that there is to ask for.
+// all asks for everything that the agent has.
 func (l *lab) all() {
 	var ids []pcp.PMID
 	indoms := make(map[pcp.InDom]bool)
@@ -81,10 +82,11 @@ func (l *lab) all() {
 	l.Fetch(ids...)
 }
 
-// FuzzAgent has the agent serve a segment of which the fuzzer has overwritten a part
-// before it came, and stores another part, and then cuts the file off, while it is
-// served. Whatever that is, the agent answers all requests, takes no more memory than
-// its limits allow, and a supplier beside it has all its values.
+// FuzzAgent makes the agent serve a damaged segment. The fuzzer has overwritten a part
+// of it before the agent sees it; it overwrites another part, and then cuts the file
+// off, while the agent serves it. Whatever the damage, the agent answers all requests
+// and takes no more memory than its limits allow, and a supplier beside it has all its
+// values.
 func FuzzAgent(f *testing.F) {
 	base := victim(f)
 	f.Add([]byte{}, uint16(0), []byte{}, uint16(0), uint16(0))
@@ -112,7 +114,7 @@ func FuzzAgent(f *testing.F) {
 				t.Errorf("%v %v", v, err)
 			}
 			l.all()
-			l.ahead += 40 * time.Second // lists the directory again, if nothing else
+			l.ahead += 40 * time.Second // at the latest, this makes it list the directory again
 			good.Stamp(time.Now().Add(l.ahead))
 			l.second()
 			l.all()
@@ -137,12 +139,12 @@ func FuzzAgent(f *testing.F) {
 	})
 }
 
-// maxTaken is far more than the agent allocates for a segment of 64 KiB, in bytes, and
-// far less than what the counts in it can ask for.
+// maxTaken is in bytes. It is far more than the agent allocates for a segment of 64
+// KiB, and far less than the counts in a segment can ask for.
 const maxTaken = 64 << 20
 
-// TestGarbage: random bytes, and a good segment with random bytes all over it, are
-// nothing that the agent cannot bear.
+// TestGarbage: the agent survives segments of random bytes, and a good segment with
+// random bytes all over it.
 func TestGarbage(t *testing.T) {
 	l := newLab(t)
 	good := supl(t)

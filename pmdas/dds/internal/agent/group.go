@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// group finds the group of a fixed context, or of the volatile ones below it, or makes it.
+// group finds the group of a fixed context, or of the volatile ones below it. If there is
+// none, it makes one.
 func (t *tree) group(path string, volatile bool) *group {
 	key := naming.GroupKey(path, volatile)
 	g := t.groups[key]
@@ -68,8 +69,9 @@ func (g *group) leave(l *live) {
 	}
 }
 
-// complete reports whether all metrics of a form are still exported. One that is shown
-// under its second name, and has no context at present, gets another chance for its first.
+// complete reports whether all metrics of a form are still exported. If a metric has its
+// second name and no context at present, it reports false, so that the metric can get its
+// first name.
 func (t *tree) complete(f *form, g *group) bool {
 	second := f.second
 	for i, s := range f.stats {

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// loads is a supplier of volatile contexts, each with a load.
+// loads is a supplier of volatile contexts; each of them has a load.
 func loads(t *testing.T, fixed []string, volatile ...string) *readertest.Segment {
 	var list []readertest.Context
 	for _, path := range fixed {
@@ -21,8 +21,9 @@ func loads(t *testing.T, fixed []string, volatile ...string) *readertest.Segment
 	return s
 }
 
-// TestHome: below which context a volatile one is an instance is decided when it is seen
-// for the first time, whoever goes and comes after that, over restarts of the agent.
+// TestHome: the context below which a volatile one is an instance is decided when the
+// volatile one is seen for the first time. It stays the same over restarts of the agent,
+// whoever goes and comes after that.
 func TestHome(t *testing.T) {
 	l := newLab(t)
 	parent := loads(t, []string{"DDS/v", "DDS/v/hosts"})
@@ -41,7 +42,7 @@ func TestHome(t *testing.T) {
 	was := l.described(hosts, nets)
 	id := l.inst(hosts, "a/b_c")
 
-	parent.Die() // its context is nobody's now
+	parent.Die() // now nobody has its context
 	l.second()
 	s.Delete(0)
 	l.Names("")
@@ -81,8 +82,8 @@ func (l *lab) inst(metric, name string) int32 {
 	return int32(id)
 }
 
-// TestInstancesAlike: which of two instances that come out alike has the plain name does
-// not depend on who is there first after a restart.
+// TestInstancesAlike: of two instances that come out alike, the same one has the plain
+// name after a restart, whichever is there first.
 func TestInstancesAlike(t *testing.T) {
 	for _, order := range [][2]string{{"x y", "x_y"}, {"x_y", "x y"}, {"x y", "x\u00a0y"}} {
 		l := newLab(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// described is everything that clients learn of metrics beside their values.
+// described returns everything that clients learn of metrics except their values.
 func (l *lab) described(metrics ...string) string {
 	l.t.Helper()
 	var b strings.Builder
@@ -30,7 +30,7 @@ func (l *lab) described(metrics ...string) string {
 	return b.String()
 }
 
-// rich is a supplier with all that can be said of a statistic.
+// rich is a supplier whose statistics have everything that a statistic can have.
 func rich(t *testing.T) *readertest.Segment {
 	full := func(s *readertest.Stat) {
 		s.Units, s.Help, s.Labels = pcp.Bytes.Word(), "At \"length\",\nin two lines.", `{"role":"db","n":12345678901234567890,"ok":true}`
@@ -42,8 +42,8 @@ func rich(t *testing.T) *readertest.Segment {
 
 var richNames = []string{"dds.v.c.a", "dds.v.c.b", "dds.v.c.inst.i"}
 
-// TestKept: metrics whose supplier is away are there after a restart of the agent, too,
-// as they were, for as long as it would have kept them.
+// TestKept: metrics whose supplier is away are still there after a restart of the agent. They
+// are unchanged, and they stay as long as they would have without it.
 func TestKept(t *testing.T) {
 	for name, inUse := range map[string]bool{"away before": false, "away since": true} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestKeptSince: the time for which a metric is kept goes on over restarts.
+// TestKeptSince: a restart does not extend the time for which a metric is kept.
 func TestKeptSince(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
@@ -103,7 +103,8 @@ func TestKeptSince(t *testing.T) {
 	l.is("rtime.dds.agent.users", "=0")
 }
 
-// TestKeptWhenKilled: an agent that is killed has written what was told to anybody.
+// TestKeptWhenKilled: an agent that is killed has written down everything that it told a
+// client.
 func TestKeptWhenKilled(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
@@ -117,8 +118,8 @@ func TestKeptWhenKilled(t *testing.T) {
 	left.is("dds.v.c.a", pcp.ErrValue.Error())
 }
 
-// TestKeptDamaged: what is damaged in the file is forgotten, and everything else is there. The
-// metrics have the same numbers when their supplier is back.
+// TestKeptDamaged: damaged entries of the file are forgotten, and everything else is there.
+// The forgotten metrics have the same numbers when their supplier is back.
 func TestKeptDamaged(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
@@ -156,7 +157,7 @@ func TestKeptOld(t *testing.T) {
 	done := make(chan error)
 	l.srv.Do(func() {
 		var errs error
-		for _, m := range richNames[:2] { // as the earlier version has left it
+		for _, m := range richNames[:2] { // as the earlier version left it
 			col := l.a.tree.used[m]
 			line, err := json.Marshal(col.kept())
 			errs = errors.Join(errs, err)
@@ -187,7 +188,7 @@ func TestKeptOld(t *testing.T) {
 	l.names()
 }
 
-// TestKeptFlapping: a supplier that comes and goes all the time has nothing written.
+// TestKeptFlapping: nothing is written for a supplier that comes and goes all the time.
 func TestKeptFlapping(t *testing.T) {
 	l := newLab(t)
 	size := func() int64 {
@@ -208,13 +209,13 @@ func TestKeptFlapping(t *testing.T) {
 			before = size()
 		}
 	}
-	// What the saver moves on is a bound or two.
+	// The saver itself may write a bound or two.
 	if grown := size() - before; grown > 200 {
 		t.Errorf("30 times there and away cost %d bytes", grown)
 	}
 }
 
-// TestKeptLimit: no more comes back than the user may have.
+// TestKeptLimit: after a restart a user has no more metrics than the limit allows.
 func TestKeptLimit(t *testing.T) {
 	l := newLab(t)
 	s := rich(t)
@@ -229,8 +230,8 @@ func TestKeptLimit(t *testing.T) {
 	l.is("rtime.dds.agent.metrics", "=0")
 }
 
-// TestKeptMany: so many that they do not all come back at once are there in the end, and
-// none is forgotten by an agent that ends before.
+// TestKeptMany: if there are too many metrics to show at once, all are there in the end. An
+// agent that ends before that forgets none.
 func TestKeptMany(t *testing.T) {
 	all := func(a *Agent) { a.conf.Metrics = 3 * reviveAtOnce }
 	l := newLab(t, all)

@@ -9,12 +9,12 @@ import (
 
 // kind is a kind of volatile contexts: what a template describes.
 type kind struct {
-	name string // the template's path below the nearest context that is no template
+	name string // the template's path below the nearest context that is not a template
 	one  bool   // no other kind below that context has a statistic of the same name
 }
 
-// kindsOf tells the kinds of a supplier's templates apart, by index of the context. It looks
-// at nothing but what the supplier declares.
+// kindsOf tells the kinds of a supplier's templates apart, by index of the context. It
+// depends only on what the supplier declares.
 func kindsOf(list []reader.Context) []kind {
 	templates := make(map[string]bool)
 	for i := range list {

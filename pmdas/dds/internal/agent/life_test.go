@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// numbersOf returns what has to stay for ever: PMIDs, instance domains and instances.
+// numbersOf returns the numbers that must never change: those of metrics, instance
+// domains and instances.
 func (l *lab) numbersOf(metrics ...string) string {
 	l.t.Helper()
 	var b strings.Builder
@@ -84,7 +85,7 @@ func TestNumbersStay(t *testing.T) {
 	again()
 }
 
-// TestKeep: a metric without supplier goes when its time is over.
+// TestKeep: a metric without a supplier goes when its time is over.
 func TestKeep(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -109,8 +110,8 @@ func TestKeep(t *testing.T) {
 	l.is("dds.IBM.Test.gadgets", "=0")
 }
 
-// TestStale: a supplier that does not renew its time stamp is told to go away and its
-// contexts vanish; one that goes on with its time stamps is back.
+// TestStale: a supplier that does not renew its time stamp is told to go away, and its
+// contexts vanish. When it sets time stamps again it is back.
 func TestStale(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -118,7 +119,7 @@ func TestStale(t *testing.T) {
 	s.Publish(l.dir, -1)
 	l.is("dds.IBM.Moretest.problems", "Bingo=0")
 	l.ahead = 25 * time.Second
-	s.Stamp(time.Now().Add(-time.Hour)) // another, though an old one: its clock is its own
+	s.Stamp(time.Now().Add(-time.Hour)) // a new stamp, though an old time: the supplier's clock is its own
 	l.second()
 	l.ahead = 50 * time.Second
 	l.second()
@@ -149,7 +150,7 @@ func TestStale(t *testing.T) {
 	l.is("rtime.dds.supplier.state", title(t)+"=ready")
 }
 
-// TestStaleAtFirst: an agent that starts finds a supplier that has long been stuck.
+// TestStaleAtFirst: an agent that starts finds a supplier that was stuck long before.
 func TestStaleAtFirst(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -159,8 +160,8 @@ func TestStaleAtFirst(t *testing.T) {
 	l.is("dds.IBM.Test.gadgets", pcp.ErrValue.Error())
 }
 
-// TestDied: a supplier whose process is gone is gone at the next request, and its file
-// is removed. What the next one is told is of its own.
+// TestDied: a supplier whose process is gone is gone at the next request, and its file is
+// removed. The next supplier gets a notice of its own.
 func TestDied(t *testing.T) {
 	l := newLab(t)
 	s := supl(t)
@@ -177,7 +178,7 @@ func TestDied(t *testing.T) {
 	s.Publish(l.dir, -1)
 	l.is("dds.IBM.Test.gadgets", "=0")
 	l.is("rtime.dds.supplier.state", title(t)+"=ready")
-	// One that died while nobody looked is removed and not shown.
+	// A supplier that died while nobody looked is removed and not shown.
 	dead := supl(t)
 	path = dead.Publish(l.t.TempDir(), -1)
 	dead.Die()
@@ -191,7 +192,8 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// TestTaken: the first has a name, the next gets it when it is free, whatever user it is.
+// TestTaken: the first supplier has a name; the next one gets it when it is free, whoever
+// its user is.
 func TestTaken(t *testing.T) {
 	l := newLab(t, letIn("DDS/IBM/Moretest", 65534))
 	first := supl(t)
@@ -203,7 +205,7 @@ func TestTaken(t *testing.T) {
 	second.Publish(l.dir, 65534)
 	second.Add(0, bingo, "DDS/IBM/Moretest/Bingo", "")
 	l.is("dds.IBM.Test.gadgets", "=1")
-	l.is("dds.IBM.Moretest.problems", "Bingo=0") // this one is its own
+	l.is("dds.IBM.Moretest.problems", "Bingo=0") // this instance is its own
 	other := "SpmiSupl@" + account.NameOf(65534)
 	l.is("rtime.dds.supplier.contexts", other+"=1 "+title(t)+"=2")
 	l.is("rtime.dds.supplier.errors", other+"=2 "+title(t)+"=0")
@@ -212,7 +214,7 @@ func TestTaken(t *testing.T) {
 	third.Put64(third.Data[1], 3)
 	third.Publish(l.dir, 65534)
 	l.second()
-	second.Die() // one that waits goes
+	second.Die() // one that waits goes first
 	first.Die()
 	l.second()
 	l.is("dds.IBM.Test.gadgets", "=3")
@@ -224,8 +226,8 @@ func TestTaken(t *testing.T) {
 	l.is("rtime.dds.supplier.contexts", other+"#2=2")
 }
 
-// TestDamaged: a file that is cut off while it is mapped costs its supplier's values,
-// in the very fetch in which that is found.
+// TestDamaged: a supplier whose file is cut off while it is mapped loses its values in
+// the same fetch that finds the damage.
 func TestDamaged(t *testing.T) {
 	l := newLab(t)
 	good := readertest.New(t, "good", 0, readertest.Context{Path: "DDS/v/good", Stats: []readertest.Stat{stat("x", 0)}},
@@ -254,7 +256,7 @@ func TestDamaged(t *testing.T) {
 	l.is("rtime.dds.agent.damaged", "=1")
 }
 
-// TestDamagedInFetch: as before, with the file cut off after the agent has looked and
+// TestDamagedInFetch: as before, but the file is cut off after the agent has looked and
 // before it reads values.
 func TestDamagedInFetch(t *testing.T) {
 	l := newLab(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// TestLimits: what is beyond a user's limits is not exported, and the rest is; it shows,
-// and another user has limits of his own.
+// TestLimits: what exceeds a user's limits is not exported, the rest is, and metrics say so.
+// Another user has limits of his own.
 func TestLimits(t *testing.T) {
 	fixed := func(name string, stats int) *readertest.Segment {
 		c := readertest.Context{Path: "DDS/v/" + name}
@@ -73,9 +73,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBudget: what one request takes in is bounded, users have equal shares of it, root's
-// come first, and all is there soon after, whether or not somebody asks. So is what one
-// request gives up.
+// TestBudget: what one request takes in is bounded. Users have equal shares of it, and root
+// comes first. Everything is there soon after, whether or not a client asks. What one request
+// gives up is bounded, too.
 func TestBudget(t *testing.T) {
 	const many = 5000
 	l := newLab(t, func(a *Agent) {
@@ -130,8 +130,8 @@ func TestBudget(t *testing.T) {
 	wait("it has ended", 20)
 }
 
-// TestOlderFirst: of several that have a path, and are taken in little by little, the one
-// whose file is older has it and what is below it, whichever is taken in first.
+// TestOlderFirst: several suppliers have a path and are taken in little by little. The one
+// with the oldest file has the path and everything below it, whichever is taken in first.
 func TestOlderFirst(t *testing.T) {
 	l := newLab(t)
 	nested := func(name string, value uint64) *readertest.Segment {
@@ -144,7 +144,7 @@ func TestOlderFirst(t *testing.T) {
 	older, younger := nested("older", 1), nested("younger", 2)
 	later(t, older.Publish(l.dir, 65534))
 	younger.Publish(l.dir, 1)
-	for range 10 { // users take turns, another one is first each time
+	for range 10 { // users take turns; each time another one is first
 		l.is("dds.v.c.n", "=1")
 		l.is("dds.v.c.d.m", "=1")
 		l.end()
@@ -162,8 +162,9 @@ func volatiles(t *testing.T, name string, n int, mend ...func(off uint64)) *read
 	return s
 }
 
-// TestMemory: what the agent holds for a user is bounded, what is beyond is not exported and
-// said to be so, another user's is all there, and nothing is left when the suppliers are gone.
+// TestMemory: the memory that the agent holds for a user is bounded. What exceeds the bound is
+// not exported, and the supplier's metrics say so. All of another user's is there. Nothing is
+// left when the suppliers are gone.
 func TestMemory(t *testing.T) {
 	const limit = 128 << 10
 	l := newLab(t, func(a *Agent) { a.conf.Memory, a.conf.Keep = limit, 0 })
@@ -201,9 +202,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestNamesBounded: all names that a user's suppliers have ever had take half of that user's
-// memory at most, over restarts and kills of the agent. Names that were there before can be
-// used again, and another user gets new ones.
+// TestNamesBounded: all names that a user's suppliers have ever had take at most half of that
+// user's memory, over restarts and kills of the agent. Earlier names can be used again, and
+// another user gets new ones.
 func TestNamesBounded(t *testing.T) {
 	const limit = 32 << 10
 	mend := func(a *Agent) { a.conf.Memory, a.conf.Keep = limit, 0 }
@@ -215,7 +216,7 @@ func TestNamesBounded(t *testing.T) {
 		return n
 	}
 	name := func(i int) string { return fmt.Sprintf("DDS/v/greedy/i%d", i) }
-	// One context at a time, so that nothing but names is left of it.
+	// One context at a time, so that only its name stays.
 	shown := func(i int) bool {
 		greedy.Add(0, 2, name(i), "")
 		values, err := l.Values("dds.v.greedy.n")
@@ -241,7 +242,7 @@ func TestNamesBounded(t *testing.T) {
 	}
 	before := named()
 	check("at the limit", before)
-	l.second() // what a kill takes back is a second's names at most
+	l.second() // a kill loses at most the names of one second
 	l.end()
 	l.start(mend)
 	l.Names("")
@@ -255,15 +256,15 @@ func TestNamesBounded(t *testing.T) {
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what has a finalizer is gone after the second
+	runtime.GC() // the second run frees what has a finalizer
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
 
-// TestHeld: a volatile context with one value takes at most twice the bytes in the agent that
-// it takes in its supplier's file, however full the agent's tables are, and no more than its
-// user's account is charged with. When the contexts are gone their memory is given back, but
-// for the names, which are kept for ever.
+// TestHeld: a volatile context with one value takes at most twice as many bytes in the agent
+// as in its supplier's file, and no more than its user's account is charged with. This holds
+// however full the agent's tables are. When the contexts are gone, the agent gives back their
+// memory, except for the names, which are kept for ever.
 func TestHeld(t *testing.T) {
 	const most = 30000
 	l := newLab(t)
@@ -279,9 +280,9 @@ func TestHeld(t *testing.T) {
 	}
 	before := heap()
 	heldBefore, namedBefore := charged()
-	const inFile = layout.SlotLen + 64 // both libraries give 64 bytes to values at least
+	const inFile = layout.SlotLen + 64 // both libraries give at least 64 bytes to values
 	n := 0
-	for _, many := range []int{5000, 8000, 15000, 20000, most} { // some of which have just outgrown a table
+	for _, many := range []int{5000, 8000, 15000, 20000, most} { // some of these have just outgrown a table
 		for ; n < many; n++ {
 			s.Add(uint32(n), 2, fmt.Sprintf("DDS/v/big/i%05d", n), "")
 		}
@@ -300,13 +301,13 @@ func TestHeld(t *testing.T) {
 	}
 	l.is("rtime.dds.agent.contexts", "=0")
 	_, named := charged()
-	// Beside the names, a supplier's slots take some bytes each.
+	// Besides the names, a supplier's slots take some bytes each.
 	if left := heap() - before; left > named-namedBefore+most*40 {
 		t.Errorf("%d bytes are left for %d names, %d of them charged", left, 2*most, named-namedBefore)
 	}
 }
 
-// TestLabelsBounded: the labels in one answer are bounded, whatever suppliers give.
+// TestLabelsBounded: the labels in one answer are bounded, whatever labels suppliers give.
 func TestLabelsBounded(t *testing.T) {
 	const many = 5000
 	l := newLab(t)
@@ -335,7 +336,7 @@ func TestLabelsBounded(t *testing.T) {
 	}
 }
 
-// TestManyLabels: labels weigh, however short they are.
+// TestManyLabels: many labels count, however short they are.
 func TestManyLabels(t *testing.T) {
 	s := &live{src: &source{user: &account.User{}}, c: &reader.Context{Path: "DDS/v/i"}}
 	given := make([]string, maxGiven)
@@ -352,8 +353,8 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsCost: what labels cost is linear in their number, and nothing is spent on those
-// of instances that have no room in the answer.
+// TestLabelsCost: the cost of labels is linear in their number. The labels of instances that
+// have no room in the answer cost nothing.
 func TestLabelsCost(t *testing.T) {
 	given := func(n int) string {
 		var b strings.Builder
@@ -374,7 +375,7 @@ func TestLabelsCost(t *testing.T) {
 		t.Errorf("%.0f allocations for 5 labels, %.0f for 20", few, many)
 	}
 	full := &tree{told: told{bytes: maxTold + 1}}
-	if got := full.bounded(nil); got != nil { // a context that is looked at would panic
+	if got := full.bounded(nil); got != nil { // looking at a context would panic
 		t.Errorf("labels where there is no room: %v", got)
 	}
 }

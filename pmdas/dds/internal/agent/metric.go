@@ -18,10 +18,10 @@ import (
 // maxColumns bounds how many statistics a group may have.
 const maxColumns = math.MaxUint16
 
-// column finds the metric of a group for a statistic, or makes it. If a running supplier
-// shows another statistic under the label, column takes the next label and second is true.
-// A supplier that is gone keeps nothing: its metric becomes that of the statistic, with a
-// new number if the form differs.
+// column finds or makes the metric of a group for a statistic. If a running supplier shows a
+// different statistic under the label, column takes the next label and returns second as true.
+// A supplier that is gone reserves nothing: its metric becomes the metric of this statistic,
+// with a new number if the form differs.
 func (t *tree) column(g *group, l *live, s *reader.Stat) (col *column, second bool, err error) {
 	typ := typeOf(s)
 	m := t.declare(l, g, s, typ)
@@ -47,10 +47,10 @@ func (t *tree) column(g *group, l *live, s *reader.Stat) (col *column, second bo
 	return nil, false, nil
 }
 
-// labels are those that the metric of a statistic may have, the first that is free. That of
-// a volatile context is the statistic's name, after that of the context's kind if the
-// supplier declares several kinds with such a statistic below one context; then with the
-// kind's name before it; then with the form after it.
+// labels returns the labels that the metric of a statistic may have; the first free one is
+// taken. For a volatile context the first label is the statistic's name. The kind's name
+// stands before it if the supplier declares several kinds with such a statistic below one
+// context. The next label always has the kind's name, and the last one also has the form.
 func (g *group) labels(l *live, s *reader.Stat, of shape) []string {
 	if !g.volatile {
 		return []string{s.Name}
@@ -64,8 +64,8 @@ func (g *group) labels(l *live, s *reader.Stat, of shape) []string {
 	return []string{long, formed}
 }
 
-// shows reports whether the metric may show a statistic: one in its form, of the same kind
-// of context or declared the same.
+// shows reports whether the metric may show a statistic. It must have the metric's form. It
+// must also come from the same kind of context, or have the same declaration.
 func (col *column) shows(l *live, s *reader.Stat, of shape) bool {
 	if col.shape() != of {
 		return false
@@ -88,7 +88,7 @@ type shape struct {
 
 func (col *column) shape() shape { return shape{col.typ, col.metric.Sem, col.metric.Units} }
 
-// String is the form as it stands in names and in the keys of numbers.
+// String returns the form as it appears in names and in the keys of numbers.
 func (s shape) String() string {
 	text := strings.ToLower(fmt.Sprintf("%v_%v", s.typ, s.sem))
 	if s.units != pcp.None {
@@ -97,7 +97,7 @@ func (s shape) String() string {
 	return text
 }
 
-// column finds a column by its label, or makes it.
+// column finds or makes a column by its label.
 func (g *group) column(label string) (*column, error) {
 	i, ok := g.byLabel[label]
 	if !ok {
@@ -111,12 +111,12 @@ func (g *group) column(label string) (*column, error) {
 	return g.columns[i], nil
 }
 
-// alike reports whether two declarations differ in nothing that may change.
+// alike reports whether two declarations are the same in everything that may change.
 func alike(a, b *pmda.Metric) bool {
 	return a.OneLine == b.OneLine && a.Help == b.Help && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
-// export adds a column's metric, or adds it anew where it has changed.
+// export adds a column's metric, or adds it again if it has changed.
 func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ pcp.Type) error {
 	u := l.src.user
 	key := t.names.Key(fmt.Sprintf("%v %v %08x", typ, m.Sem, m.Units.Word()), col.statistic().Key())
@@ -150,7 +150,7 @@ func (t *tree) export(col *column, l *live, m pmda.Metric, s *reader.Stat, typ p
 }
 
 // enter exports a metric under its name and charges it to a user's account. It removes metrics
-// of suppliers that are gone if they are in the way of the name.
+// that are in the way of the name and whose suppliers are gone.
 func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, typ pcp.Type) error {
 	var err error
 	if m.Cluster, m.Item, err = t.names.Item(key); err != nil {
@@ -179,7 +179,7 @@ func (t *tree) enter(col *column, u *account.User, m pmda.Metric, key string, ty
 	return nil
 }
 
-// memoryOf returns how many bytes the agent holds for a metric, about.
+// memoryOf returns about how many bytes the agent holds for a metric.
 func memoryOf(m *pmda.Metric) int64 {
 	const each, label = 2560, 64
 	n := each + len(m.OneLine) + len(m.Help)
@@ -202,8 +202,8 @@ func (t *tree) node(name string, n int) {
 	}
 }
 
-// evict removes the metrics of suppliers that are gone and whose name is the given one, a
-// part of it, or one below it.
+// evict removes metrics whose suppliers are gone and whose name is the given one, a part of
+// it, or below it.
 func (t *tree) evict(name string) {
 	for i := range name {
 		if name[i] == '.' {
@@ -226,7 +226,7 @@ func (t *tree) evictOne(col *column) {
 	}
 }
 
-// statistic is what the metric of a column is named after.
+// statistic returns what the metric's name is made from.
 func (col *column) statistic() naming.Statistic {
 	return naming.Statistic{Path: col.group.path, Volatile: col.group.volatile, Inst: col.group.inst, Label: col.label}
 }
@@ -239,14 +239,14 @@ func (t *tree) name(col *column, u *account.User) (string, error) {
 	})
 }
 
-// renamed reports whether a metric is due another name.
+// renamed reports whether a metric should have another name now.
 func (t *tree) renamed(col *column, u *account.User) bool {
 	name, err := t.name(col, u)
 	return err == nil && name != col.metric.Name
 }
 
-// reshape gives the metrics of volatile contexts the names that they have below a context
-// with statistics of its own.
+// reshape renames the metrics of volatile contexts below a context that now has statistics of
+// its own.
 func (t *tree) reshape(path string) {
 	g := t.groups[naming.GroupKey(path, true)]
 	if g == nil {
@@ -272,7 +272,7 @@ func (t *tree) reshape(path string) {
 	}
 }
 
-// typeOf returns the type that loses nothing of what a statistic can be.
+// typeOf returns the PCP type that holds every value of a statistic without loss.
 func typeOf(s *reader.Stat) pcp.Type {
 	switch s.Field().Op {
 	case reader.OpU8, reader.OpU16, reader.OpU32:
@@ -295,8 +295,8 @@ func typeOf(s *reader.Stat) pcp.Type {
 }
 
 // form finds or makes the metrics for a context's statistics. It leaves out statistics that
-// cannot be exported and notes them with the supplier. If none is left, it returns the last
-// reason as the error.
+// cannot be exported and notes them with the supplier. If no statistic is left, it returns the
+// last reason as the error.
 func (t *tree) form(l *live, g *group) (*form, error) {
 	f := &form{src: l.src}
 	f.pad(len(g.columns))
@@ -319,7 +319,7 @@ func (t *tree) form(l *live, g *group) (*form, error) {
 		f.n++
 	}
 	if f.n == 0 && last != nil || last == naming.ErrNumber {
-		return nil, last // the context's own refusal is the only one that counts
+		return nil, last // only the refusal of the whole context counts
 	}
 	for _, r := range refused {
 		if r.err != naming.ErrNumber {
@@ -342,7 +342,7 @@ func (f *form) pad(n int) {
 	}
 }
 
-// expire takes metrics away whose suppliers have been away for long.
+// expire removes metrics whose suppliers have been away for too long.
 func (t *tree) expire(now time.Time) {
 	for _, col := range t.used {
 		if col.users == 0 && now.Sub(col.away) >= t.conf.Keep {
@@ -351,7 +351,7 @@ func (t *tree) expire(now time.Time) {
 	}
 }
 
-// remove takes a metric away. Its number and name stay its own.
+// remove removes a metric. Its number and name stay its own.
 func (t *tree) remove(col *column) {
 	t.server.Remove(col.metric.Name)
 	delete(t.used, col.metric.Name)
@@ -369,14 +369,14 @@ func (t *tree) remove(col *column) {
 	t.tidy(col.group)
 }
 
-// tidy forgets a group that has nothing. Instance domains are for ever.
+// tidy forgets a group that has nothing left. Instance domains are kept for ever.
 func (t *tree) tidy(g *group) {
 	if g.insts == nil && g.live == nil && !slices.ContainsFunc(g.columns, func(c *column) bool { return c.there }) {
 		delete(t.groups, g.key)
 	}
 }
 
-// dropOldest makes room on a user's account: the metric goes that has been without a
+// dropOldest makes room on a user's account: it removes the metric that has been without a
 // supplier for longest.
 func (t *tree) dropOldest(u *account.User) bool {
 	var oldest *column

@@ -27,7 +27,7 @@ func (l *lab) sum(metric string) (n int) {
 	return n
 }
 
-// TestSupplierMetrics: what rtime.dds.supplier says in each state.
+// TestSupplierMetrics: what rtime.dds.supplier shows in each state.
 func TestSupplierMetrics(t *testing.T) {
 	const cut = "the file was cut off under its mapping"
 	for state, c := range map[string]struct {
@@ -78,17 +78,17 @@ func TestSupplierMetrics(t *testing.T) {
 	}
 }
 
-// TestGrowsTooLarge: a segment that grows beyond what its user may have is closed, and
-// stays so; the limit is for all of a user's together.
+// TestGrowsTooLarge: a segment that grows beyond its user's limit is closed and stays
+// closed. The limit applies to all segments of a user together.
 func TestGrowsTooLarge(t *testing.T) {
 	l := newLab(t, func(a *Agent) { a.conf.Bytes = 3 * readertest.DefaultSize })
 	other := readertest.New(t, "other", 0, readertest.Context{Path: "DDS/v/x", Stats: []readertest.Stat{stat("a", 0)}})
-	later(t, other.Publish(l.dir, -1)) // it is taken first
+	later(t, other.Publish(l.dir, -1)) // so that it is taken first
 	s := readertest.New(t, "large", 0, readertest.Context{Path: "DDS/v/y", Stats: []readertest.Stat{stat("a", 0)}},
 		readertest.Context{Path: "DDS/v/y/T", Template: true, Stats: []readertest.Stat{stat("i", 0)}, Len: 1024})
 	s.B = append(s.B, make([]byte, 3*readertest.DefaultSize)...)
 	s.Publish(l.dir, -1)
-	must(t, os.Truncate(s.Path(), readertest.DefaultSize)) // what it has at first
+	must(t, os.Truncate(s.Path(), readertest.DefaultSize)) // its size at first
 	l.is("rtime.dds.supplier.state", "large@root=ready other@root=ready")
 	s.Truncate(4 * readertest.DefaultSize)
 	for i := range uint32(600) {

@@ -8,11 +8,12 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// TestSquatter: who leaves a metric behind keeps nobody from its name, over restarts of the
-// agent; who is there keeps its own. Numbers stay whose they are.
+// TestSquatter: a supplier that leaves a metric behind keeps nobody from using its name,
+// over restarts of the agent. A supplier that is there keeps its name. No number moves to
+// another metric.
 func TestSquatter(t *testing.T) {
 	for what, squat := range map[string]func() *readertest.Segment{
-		"as a context": func() *readertest.Segment { // whose name comes out like the victim's
+		"as a context": func() *readertest.Segment { // its name comes out like the victim's
 			return readertest.New(t, "squat", 0, readertest.Context{Path: "DDS/v/x y", Stats: []readertest.Stat{stat("a", 0)}})
 		},
 		"below": func() *readertest.Segment {
@@ -35,7 +36,7 @@ func TestSquatter(t *testing.T) {
 			s.Publish(l.dir, 65534)
 			l.Names("")
 			v := victim()
-			l.is(suffixed, "=7") // the first one is there
+			l.is(suffixed, "=7") // the first supplier is there
 			d, err := l.Desc(suffixed)
 			must(t, err)
 			v.End()

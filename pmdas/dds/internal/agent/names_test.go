@@ -12,11 +12,11 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// TestTypes: every data type in its own PCP type, as a fixed value and in instances.
+// TestTypes: every data type has its own PCP type, as a fixed value and in instances.
 func TestTypes(t *testing.T) {
 	cases := []struct {
 		typ, size uint32
-		value     uint64 // stored in two words, the second is 5
+		value     uint64 // stored in two words, of which the second is 5
 		want      pcp.Type
 		text      string
 	}{
@@ -70,8 +70,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestNested: volatile contexts below volatile ones are instances, too, joined by a
-// slash.
+// TestNested: volatile contexts below volatile ones are instances, too; a slash joins
+// their names.
 func TestNested(t *testing.T) {
 	l := newLab(t)
 	s := readertest.New(t, "nested", 0, readertest.Context{Path: "DDS/v"}, readertest.Context{Path: "DDS/v/hosts"},
@@ -82,10 +82,10 @@ func TestNested(t *testing.T) {
 	s.Put64(data, 2)
 	s.Put64(data+8, 3)
 	s.Publish(l.dir, -1)
-	l.is("dds.v.hosts.T.sent", "a=1") // two kinds that both have it
+	l.is("dds.v.hosts.T.sent", "a=1") // both kinds have it
 	l.is("dds.v.hosts.T.U.sent", "a/cpu_0=3")
 	l.is("dds.v.hosts.T.U.load", "a/cpu_0=2")
-	s.Add(2, 3, "DDS/v/hosts/a/cpu_0", "") // comes out alike
+	s.Add(2, 3, "DDS/v/hosts/a/cpu_0", "") // its name comes out like an earlier one
 	l.is("dds.v.hosts.T.U.load", "a/cpu_0=2 a/cpu_0"+naming.Suffix("a/cpu_0")+"=0")
 	d, _ := l.Desc("dds.v.hosts.T.U.load")
 	labels := l.Labels(uint32(d.InDom), pcp.LabelInstances)
@@ -101,8 +101,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestNames: what PCP does not allow is rewritten; what comes out alike is told apart,
-// in the same way however often and in whatever order suppliers come.
+// TestNames: names that PCP does not allow are rewritten. Names that come out alike
+// are told apart in the same way, however often and in whatever order suppliers come.
 func TestNames(t *testing.T) {
 	l := newLab(t)
 	one := func(path string, stats ...string) *readertest.Segment {
@@ -133,7 +133,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLabels: a supplier's own labels are added, those of the agent stay.
+// TestLabels: a supplier's own labels are added, and those of the agent stay.
 func TestLabels(t *testing.T) {
 	l := newLab(t)
 	s := readertest.New(t, "a supplier", 0, readertest.Context{Path: "DDS/acme/x", Labels: `{"role":"db","user":"root2","bad name":1,"n":3}`,

@@ -11,20 +11,20 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming"
 )
 
-// Why a context is not exported for now. It is exported when the reason is gone.
+// Why a context is not exported for now. It is exported once the reason no longer holds.
 var (
 	errTaken = errors.New("the name belongs to another supplier")
 	errBelow = errors.New("the context above it is another user's")
 )
 
-// waits reports whether a context may be exported later on, unchanged.
+// waits reports whether a context may be exported later without a change of its own.
 func waits(err error) bool {
 	return errors.Is(err, errTaken) || errors.Is(err, errBelow) || err == naming.ErrNumber
 }
 
 // may returns nil if a user may supply a context. If the configuration reserves a path, only
 // the users that it names may supply that path and paths below it. Nobody may add contexts
-// below a fixed context of another user. Root and the PCP user may always.
+// below a fixed context of another user. Root and the PCP user may do both.
 func (t *tree) may(u *account.User, path string) error {
 	if u.First {
 		return nil
@@ -48,9 +48,10 @@ func (t *tree) may(u *account.User, path string) error {
 	return nil
 }
 
-// precedes reports whether the agent shows the contexts of one supplier in place of those of
-// another one. Suppliers of root and the PCP user precede all others. Otherwise the first in
-// time has a path; among suppliers that are still being taken in, the one with the older file.
+// precedes reports whether the agent shows the contexts of one supplier in place of another's.
+// Suppliers of root and of the PCP user precede all others. Otherwise the supplier that came
+// first has a path. Among suppliers that are still being taken in, the one with the older file
+// has it.
 func precedes(s, other *source) bool {
 	if s.user.First != other.user.First {
 		return s.user.First
@@ -58,9 +59,9 @@ func precedes(s, other *source) bool {
 	return s.sup.Fresh() && s.sup.Older(other.sup)
 }
 
-// own notes that a supplier has a fixed context. Of several the owner is the one whose file is
-// oldest, and root and the PCP user come before others. It reports whether the context was
-// another user's until now.
+// own notes that a supplier has a fixed context. If several have it, the owner is the one with
+// the oldest file; root and the PCP user come before others. own reports whether the context
+// belonged to another user until now.
 func (t *tree) own(s *source, path string) (took bool) {
 	list := t.owners[path]
 	i := slices.IndexFunc(list, func(o *source) bool {
@@ -77,7 +78,7 @@ func (t *tree) own(s *source, path string) (took bool) {
 	return took
 }
 
-// disown takes that back.
+// disown undoes own.
 func (t *tree) disown(s *source, path string) {
 	list := t.owners[path]
 	if i := slices.Index(list, s); i >= 0 {
@@ -88,8 +89,8 @@ func (t *tree) disown(s *source, path string) {
 	}
 }
 
-// note tells of the fixed contexts that the supplier may have. Other users lose contexts below
-// these if they may not supply them any more.
+// note enters the fixed contexts that the supplier may have. Other users lose the contexts
+// below these that they may not supply any more.
 func (s *source) note() {
 	took := false
 	list := s.sup.Contexts()
@@ -137,7 +138,8 @@ func (s *source) unnote(gone func(path string) bool) {
 	}
 }
 
-// precede takes from others what is below the contexts of one who comes before them.
+// precede takes contexts from others that are below the contexts of a supplier that precedes
+// them.
 func (t *tree) precede(s *source) {
 	below := func(path string) bool {
 		for p := layout.Parent(path); !layout.Shared(p); p = layout.Parent(p) {
@@ -164,14 +166,15 @@ func (t *tree) precede(s *source) {
 	}
 }
 
-// displace takes a context away for one that comes before it. It waits for its turn.
+// displace takes a context away because another supplier precedes this one. The context then
+// waits.
 func (t *tree) displace(l *live, why error) {
 	t.drop(l)
 	t.waiting[l.c.Path] = append(t.waiting[l.c.Path], l)
 	l.src.fault(l.c.Path, why)
 }
 
-// recheck tries again to export contexts below those of another user, who may have gone.
+// recheck tries again to export contexts below those of another user. That user may have gone.
 func (t *tree) recheck() {
 	if !t.left {
 		return

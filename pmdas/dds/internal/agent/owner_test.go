@@ -31,9 +31,9 @@ func intruder(t *testing.T) *readertest.Segment {
 	return s
 }
 
-// TestBelowOthers: below a user's context another user can add nothing, whatever comes
-// first, and so cannot stand where the owner's own instance is to stand. Root and whom the
-// configuration lets in can.
+// TestBelowOthers: below a user's context another user can add nothing, whichever comes
+// first. So he cannot take the place of one of the owner's instances. Root can, and so can
+// users whom the configuration lets in.
 func TestBelowOthers(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		l := newLab(t)
@@ -51,7 +51,7 @@ func TestBelowOthers(t *testing.T) {
 		// Once the owner has gone the name is free.
 		owner.End()
 		l.second()
-		l.is("dds.v.payroll.n", "c3=666") // which is no part of a total any more
+		l.is("dds.v.payroll.n", "c3=666") // no total counts it any more
 	})
 	t.Run("let in", func(t *testing.T) {
 		l := newLab(t, letIn("DDS/v/payroll", 1, 65534))
@@ -67,8 +67,8 @@ func TestBelowOthers(t *testing.T) {
 	})
 }
 
-// TestReserved: a path that the configuration keeps for some users is nobody else's, also
-// where nobody is there.
+// TestReserved: a path that the configuration reserves for some users is open to nobody else,
+// even while none of them supplies it.
 func TestReserved(t *testing.T) {
 	l := newLab(t, letIn("DDS/v", 1))
 	payroll(t, "squatter", 666).Publish(l.dir, 65534)
@@ -77,8 +77,8 @@ func TestReserved(t *testing.T) {
 	l.is("dds.v.payroll.paid", "=1")
 }
 
-// TestRootFirst: what root supplies is shown, whoever has taken the path or what is below it
-// before, and that user has it again when root's supplier has gone.
+// TestRootFirst: what root supplies is shown, even if another user had the path or something
+// below it before. That user has it again when root's supplier has gone.
 func TestRootFirst(t *testing.T) {
 	l := newLab(t)
 	squatter := payroll(t, "squatter", 666)

@@ -15,8 +15,8 @@ import (
 // pair are values that are equal to each other after each update.
 type pair struct{ A, B spmi.Gauge }
 
-// busy is a supplier whose values change all the while, and of whose volatile contexts
-// each has its own value, once it has one, and is replaced at once by another.
+// busy runs a supplier whose values change all the time. Each of its volatile contexts
+// has a value of its own once it has one, and another context replaces it at once.
 func busy(t *testing.T, dir string) {
 	t.Helper()
 	values := new(pair)
@@ -64,7 +64,7 @@ func busy(t *testing.T, dir string) {
 	})
 }
 
-// TestWholeUpdates: what clients get is what was there at some moment: values that are
+// TestWholeUpdates: clients get a state that existed at some moment. Values that are
 // updated together belong together, counts only grow, and no context has the values of
 // another one that had its room before.
 func TestWholeUpdates(t *testing.T) {
@@ -74,7 +74,7 @@ func TestWholeUpdates(t *testing.T) {
 	for _, m := range []string{"dds.v.fixed.a", "dds.v.fixed.b", "dds.v.many.a", "dds.v.many.b"} {
 		var d pcp.Desc
 		err := error(pcp.ErrName)
-		for range 1000000 { // until one of the volatile ones was there when the agent looked
+		for range 1000000 { // until a volatile context was there when the agent looked
 			if d, err = l.Desc(m); err == nil {
 				break
 			}
@@ -116,8 +116,8 @@ func TestWholeUpdates(t *testing.T) {
 	t.Errorf("%d values, %d of volatile contexts", fixed, volatile)
 }
 
-// churn is a supplier that makes no updates, of whose volatile contexts most stay and one
-// is replaced all the while by another, which has its room at once.
+// churn runs a supplier that makes no updates. Most of its volatile contexts stay; one is
+// replaced all the time by another, which takes its room at once.
 func churn(t *testing.T, dir string) {
 	t.Helper()
 	const stay = 200
@@ -147,7 +147,7 @@ func churn(t *testing.T, dir string) {
 			if slot == nil {
 				return
 			}
-			for range n % 1000 { // sometimes long enough for the agent to find it quiet
+			for range n % 1000 { // sometimes long enough for the agent to find the supplier quiet
 				atomic.StoreUint64(&slot.Words[0], uint64(n%9+1))
 			}
 			w.Remove(slot)
@@ -162,7 +162,7 @@ func churn(t *testing.T, dir string) {
 }
 
 // TestOwnValues: no context has the values of one that got its room while the agent was
-// reading many.
+// reading many contexts.
 func TestOwnValues(t *testing.T) {
 	l := newLab(t)
 	churn(t, l.dir)

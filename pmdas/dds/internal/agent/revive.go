@@ -14,11 +14,11 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming/kept"
 )
 
-// reviveAtOnce bounds how many metrics are shown again at the start, for which pmcd waits,
-// and in each second thereafter.
+// reviveAtOnce bounds how many metrics are shown again at the start, while pmcd waits, and in
+// each second after that.
 const reviveAtOnce = 5000
 
-// revive shows some of the metrics again that were there when the agent ended.
+// revive shows again some of the metrics that were there when the agent ended.
 func (t *tree) revive() {
 	now := t.now()
 	for range reviveAtOnce {
@@ -51,7 +51,7 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	units := pcp.UnitsFromWord(m.Units)
 	switch {
 	case !t.names.Known(m.Key):
-		return naming.ErrNumber // they were lost, and it may get another
+		return naming.ErrNumber // the number was lost, and the metric may get another
 	case u.Metrics >= t.conf.Metrics:
 		return account.Over("metrics", "maxmetrics", t.conf.Metrics)
 	case !layout.ValidPath(path) || !layout.ValidName(m.Stat) || !units.Valid() || pdu.CheckLabels(m.Labels) != nil:
@@ -68,7 +68,7 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	if err != nil {
 		return err
 	}
-	if col.there { // its supplier was faster
+	if col.there { // its supplier came first
 		col.noted = m.Away != 0
 		return nil
 	}
@@ -84,7 +84,7 @@ func (t *tree) reviveOne(m *kept.Metric, u *account.User) error {
 	return err
 }
 
-// kept returns what is to be known of a metric to show it again.
+// kept returns what the agent must know of a metric to show it again.
 func (col *column) kept() *kept.Metric {
 	m := &col.metric
 	return &kept.Metric{Key: col.key, Name: m.Name, Context: col.group.path, Volatile: col.group.volatile, Label: col.label,
@@ -92,9 +92,9 @@ func (col *column) kept() *kept.Metric {
 		Labels: m.Labels, UID: col.user.UID}
 }
 
-// noteAfter is how long a metric must have been without a supplier before the agent writes
-// that down, so that suppliers which come and go all the time cost nothing. For a metric that
-// is not noted the time begins again when the agent starts.
+// noteAfter is how long a metric must have been without a supplier before the agent writes that
+// down. So suppliers that come and go all the time cost nothing. For a metric that is not
+// noted, the time starts again when the agent starts.
 const noteAfter = time.Minute
 
 // note writes down which metrics have been without a supplier for long, and which have one again.

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// roster is what rtime.dds.supplier shows: the suppliers that are there, and for a while
-// those that were.
+// roster is what rtime.dds.supplier shows: the suppliers that are there and, for a
+// while, those that have gone.
 type roster struct {
 	users    *account.Users
 	now      func() time.Time
@@ -20,7 +20,7 @@ type roster struct {
 	rows     *pmda.InDom[*row]
 }
 
-// row is one of them.
+// row is the row of one supplier.
 type row struct {
 	title  string
 	src    *source // nil once it is gone
@@ -52,8 +52,8 @@ func nameOr(name, other string) string {
 	return name
 }
 
-// enter gives a supplier a row: that of a predecessor of the same name, if there is one
-// that is gone, or a new one.
+// enter gives a supplier a row. If a supplier of the same name was there and is gone,
+// that is its row. Otherwise it is a new one.
 func (o *roster) enter(s *source) *row {
 	base := s.name + "@" + nameOr(s.user.Name, "unknown")
 	for n := 1; ; n++ {
@@ -69,7 +69,7 @@ func (o *roster) enter(s *source) *row {
 		if there {
 			r.errors = old.errors
 		} else if o.users.NewName(s.user) != nil {
-			return r // it is never shown
+			return r // this row is never shown
 		} else {
 			o.users.Name(s.user, title)
 			s.user.Rows++
@@ -107,8 +107,8 @@ func (r *row) labels() pcp.Labels {
 	return l
 }
 
-// expire lets go of suppliers that have been gone for long, and of the longest gone
-// where one user has more of them than suppliers are allowed.
+// expire forgets suppliers that have been gone for long. If a user has more of them than
+// he may have suppliers, it forgets those that have been gone longest.
 func (o *roster) expire(now time.Time) {
 	keep, most := o.users.Conf.Keep, o.users.Conf.Suppliers
 	var old []*row
@@ -135,7 +135,7 @@ const (
 	clusterControl
 )
 
-// metrics are those of the suppliers.
+// metrics are the metrics of the suppliers.
 func (o *roster) metrics() []pmda.Metric {
 	per := func(item int, name string, units pcp.Units, get pmda.Getter, oneline, help string) pmda.Metric {
 		return pmda.Metric{Name: "rtime.dds.supplier." + name, Cluster: clusterSupplier, Item: item,

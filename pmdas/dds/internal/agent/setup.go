@@ -24,8 +24,8 @@ func (a *Agent) load(path string) (err error) {
 	return err
 }
 
-// try prints the tree of contexts as it is at the moment; --try then goes on with the
-// table of suppliers.
+// try prints the tree of contexts as it is now. After that, --try prints the table of
+// suppliers.
 func (a *Agent) try(_ *pmda.Server, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--try: unexpected argument %q", args[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// source is what the tree has of one supplier.
+// source is what the tree knows of one supplier.
 type source struct {
 	tree   *tree
 	sup    *supply.Supplier
@@ -19,7 +19,7 @@ type source struct {
 	user   *account.User
 	row    *row
 	fixed  []*live
-	next   int          // fixed context to be exported next
+	next   int          // the next fixed context to export
 	noted  map[int]bool // fixed contexts and templates that it may have, by index
 	slots  []*live      // volatile contexts by slot; nil where there is none
 	kinds  []kind       // of the templates, by index
@@ -27,13 +27,13 @@ type source struct {
 	values int
 	count  int // contexts exported
 
-	touched uint64 // the fetch that asked for values
-	asked   int    // of which so many were this supplier's
+	touched uint64 // the last fetch that asked for values
+	asked   int    // how many values of this supplier it asked for
 }
 
-// Opened gives a supplier a row among the others, and notes its fixed contexts. If several
+// Opened gives a supplier a row among the others and notes its fixed contexts. If several
 // suppliers come together, the fixed contexts of all are known before the first is taken in.
-// So it does not matter which of them has volatile contexts below fixed ones of another.
+// So it does not matter which of them has volatile contexts below another's fixed ones.
 func (t *tree) Opened(sup *supply.Supplier) supply.Source {
 	s := &source{tree: t, sup: sup, reader: sup.Reader(), name: nameOr(sup.Info().Name, "unnamed"), user: sup.User,
 		noted: make(map[int]bool), forms: make(map[formKey]*form)}
@@ -61,7 +61,7 @@ func (s *source) Load(n int) bool {
 	return s.next == len(list)
 }
 
-// Unload gives up about n more of the contexts. All their paths are free at once.
+// Unload gives up about n more of the contexts. All their paths become free at once.
 func (s *source) Unload(n int) bool {
 	s.tree.sources = slices.DeleteFunc(s.tree.sources, func(o *source) bool { return o == s })
 	s.unnote(func(string) bool { return true })
@@ -90,7 +90,7 @@ func (s *source) Unload(n int) bool {
 	return true
 }
 
-// Gone is told that a volatile context is gone.
+// Gone takes away a volatile context that is gone.
 func (s *source) Gone(slot uint32) {
 	if int(slot) >= len(s.slots) {
 		return
@@ -102,7 +102,7 @@ func (s *source) Gone(slot uint32) {
 	}
 }
 
-// Came is told of a volatile context.
+// Came takes in a volatile context.
 func (s *source) Came(slot uint32, c *reader.Context, err error) {
 	if err != nil {
 		s.fault("slot "+strconv.FormatUint(uint64(slot), 10), err)
@@ -120,8 +120,8 @@ func (s *source) Came(slot uint32, c *reader.Context, err error) {
 	s.tree.add(l)
 }
 
-// memory returns about how many bytes the agent holds for a volatile context, without its
-// names, which are kept for ever.
+// memory returns about how many bytes the agent holds for a volatile context. It leaves out
+// the names, which are kept for ever.
 func (l *live) memory() int64 {
 	const each, value = 640, 10
 	n := each + len(l.c.Path) + len(l.c.Descr) + value*len(l.c.Stats) + len(l.c.Help) + len(l.c.Labels)
@@ -133,14 +133,14 @@ func (l *live) memory() int64 {
 	return int64(n)
 }
 
-// Stale is told that the supplier's time stamp is too old.
+// Stale notes that the supplier was told to go away.
 func (s *source) Stale(reason string) {
 	s.tree.demand.forget(s.sup)
 	s.row.state, s.row.reason = supply.Stale, reason
 	s.tree.complain(s.user.UID, "supplier %s: %s: told to go away", s.row.title, reason)
 }
 
-// Back is told that it is new again.
+// Back notes that the supplier sets time stamps again.
 func (s *source) Back() {
 	s.row.state, s.row.reason = supply.Ready, ""
 	s.tree.sources = append(s.tree.sources, s)
@@ -148,7 +148,7 @@ func (s *source) Back() {
 	s.tree.complain(s.user.UID, "supplier %s: is back", s.row.title)
 }
 
-// Left is told that the supplier is gone.
+// Left notes that the supplier is gone.
 func (s *source) Left(state supply.State, why error) {
 	s.tree.demand.forget(s.sup)
 	s.row.leave(state, why, s.tree.now())
@@ -157,13 +157,13 @@ func (s *source) Left(state supply.State, why error) {
 	}
 }
 
-// second notes that a statistic is shown, but under its second name.
+// second notes that a statistic is shown under its second name.
 func (s *source) second(what, name string) {
 	s.row.reason = what + " is " + name + ", because another supplier that is running has a different statistic of that name"
 	s.tree.complain(s.user.UID, "supplier %s: %s", s.row.title, s.row.reason)
 }
 
-// fault notes something of the supplier's that is not exported.
+// fault notes something of the supplier that is not exported.
 func (s *source) fault(what string, err error) {
 	s.row.errors++
 	s.row.reason = fmt.Sprintf("%s: %v", what, err)

@@ -12,8 +12,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply"
 )
 
-// TestOldestFirst: of suppliers that share a path, the one whose file was made first has
-// it after a restart of the agent, whatever the order of the files in their directory.
+// TestOldestFirst: of several suppliers that share a path, the one with the oldest file
+// has it after a restart of the agent, whatever the order of the files in their
+// directory.
 func TestOldestFirst(t *testing.T) {
 	const n = 6
 	for what, order := range map[string]func(i int) int{
@@ -29,7 +30,7 @@ func TestOldestFirst(t *testing.T) {
 				paths = append(paths, s.Publish(l.dir, i+1))
 				later(t, paths[i])
 			}
-			for i := range n { // a file that is renamed is a new one of the directory
+			for i := range n { // a renamed file is a new file of the directory
 				from := paths[order(i)]
 				must(t, os.Rename(from, filepath.Join(l.dir, fmt.Sprintf("%d-%d-x.dds", order(i)+1, n-order(i)))))
 			}
@@ -40,8 +41,8 @@ func TestOldestFirst(t *testing.T) {
 	}
 }
 
-// TestGrowing: segments of one user that grow count as they are, together, and no more
-// once they are gone.
+// TestGrowing: segments of one user that grow count with their present size, all
+// together. Once they are gone they no longer count.
 func TestGrowing(t *testing.T) {
 	const small, big = 64 << 10, 1 << 20
 	for what, c := range map[string]struct {

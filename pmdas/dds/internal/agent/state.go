@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit"
 )
 
-// numbers are the agent's own state.
+// numbers are the metrics of the agent's own state.
 func (a *Agent) numbers() []kit.Number {
 	return []kit.Number{
 		kit.Gauge(0, "suppliers", "suppliers that are there", "Stale ones included.", func() uint64 { return uint64(a.supply.Len()) }),
@@ -44,15 +44,15 @@ func (a *Agent) numbers() []kit.Number {
 	}
 }
 
-// metrics are the agent's own.
+// metrics are the agent's own metrics.
 func (a *Agent) metrics() []pmda.Metric {
 	rows := append(a.roster.metrics(), a.tree.contexts.metrics()...)
 	rows = append(rows, a.controlMetrics()...)
 	return append(rows, kit.NumberMetrics("rtime.dds.agent.", clusterAgent, a.Numbers)...)
 }
 
-// printTree prints the tree of contexts, as the SPMI's peekers do, and which metrics the
-// statistics are.
+// printTree prints the tree of contexts, as the SPMI's peekers do, with the metrics of
+// the statistics.
 func (a *Agent) printTree(w io.Writer) {
 	var nodes []*node
 	a.tree.contexts.rows.All(func(_ pcp.Instance, n *node) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// TestTextOfUpdate: characters belong together with the numbers of the same update.
+// TestTextOfUpdate: characters and numbers of the same update belong together.
 func TestTextOfUpdate(t *testing.T) {
 	const letters = 64
 	l := newLab(t)

@@ -2,17 +2,17 @@ package agent
 
 import "github.com/pcp-rtime/rtime/pcp"
 
-// maxTold bounds the texts in one answer, in bytes: values of characters, or labels of
+// maxTold bounds the bytes of text in one answer: values of characters, or labels of
 // instances. pmcd copies an answer for its client before it answers anybody else, and takes
-// about a fifth of a second for a megabyte of labels. Instances beyond the limit have no such
-// value and no labels in that answer.
+// about a fifth of a second for a megabyte of labels. In that answer, instances beyond the
+// limit have no such value and no labels.
 const maxTold = 4 << 20
 
-// perGiven is counted for each label that a supplier has given, beside its bytes: reading it
-// costs as much processor time as so many bytes cost pmcd.
+// perGiven is counted for each label that a supplier has given, besides its bytes. Reading a
+// label costs as much processor time as pmcd needs for so many bytes.
 const perGiven = 64
 
-// told counts the bytes of texts in the answer to one request.
+// told counts the bytes of text in the answer to one request.
 type told struct {
 	request uint64
 	bytes   int
@@ -28,8 +28,8 @@ func (t *tree) tell(n int) bool {
 	return t.told.bytes <= maxTold
 }
 
-// bounded returns the labels of an instance, or none if the answer has no room for them.
-// From there on it does not look at what suppliers have given.
+// bounded returns the labels of an instance, or none if the answer has no room for them. Once
+// the answer is full, it does not look at what suppliers have given.
 func (t *tree) bounded(l *live) pcp.Labels {
 	if !t.tell(0) {
 		return nil

@@ -18,12 +18,13 @@ func newTree(users *account.Users, r *roster, d *demand, now func() time.Time, c
 		metrics: make(map[pcp.PMID]*column), used: make(map[string]*column), nodes: make(map[string]int), owners: make(map[string][]*source)}
 }
 
-// open lets the tree export.
+// open lets the tree export metrics.
 func (t *tree) open(s *pmda.Server, n *naming.Names, k *naming.Keeper) {
 	t.server, t.names, t.keeper, t.contexts.names = s, n, k, n
 }
 
-// add exports a context, or has it wait for its path to become free.
+// add exports a context. If the context has to wait, add puts it into the queue for its
+// path.
 func (t *tree) add(l *live) {
 	if err := t.tryAdd(l); err != nil {
 		if waits(err) {
@@ -119,7 +120,7 @@ func (t *tree) addVolatile(l *live) error {
 	if l.inst, err = t.names.Instance(g.path, inst, u); err != nil {
 		return err
 	}
-	if _, taken := g.insts.Get(l.inst); taken { // in a domain whose numbers are elsewhere
+	if _, taken := g.insts.Get(l.inst); taken { // in a domain that has numbers of its own
 		l.inst += naming.Suffix(inst)
 	}
 	known := t.names.HasInstance(g.insts.Serial, l.inst)
@@ -137,17 +138,17 @@ func (t *tree) addVolatile(l *live) error {
 	}
 	if id > g.highest { // new numbers ascend
 		g.highest = id
-		_ = t.users.NewName(u) // there was one left
+		_ = t.users.NewName(u) // NameLeft has checked that one is left
 		t.relabel = true
 	}
-	if !known && g.insts.IDs != nil { // not in a domain whose numbers are elsewhere
+	if !known && g.insts.IDs != nil { // not in a domain that has numbers of its own
 		t.users.Name(u, l.inst)
 	}
 	t.use(f, g, 1)
 	return nil
 }
 
-// use counts the contexts that have a form's metrics.
+// use counts the contexts that use the metrics of a form.
 func (t *tree) use(f *form, g *group, n int) {
 	for i, s := range f.stats {
 		if s == nil {
@@ -161,7 +162,7 @@ func (t *tree) use(f *form, g *group, n int) {
 }
 
 // hold counts the suppliers that declare the statistics of a form. Such a supplier keeps the
-// metrics' names until it goes, also while it has no context of the kind.
+// metrics' names until it goes, even while it has no context of the kind.
 func (t *tree) hold(f *form, g *group, n int) {
 	g.held += n
 	for i, s := range f.stats {
@@ -175,7 +176,7 @@ func (t *tree) hold(f *form, g *group, n int) {
 	}
 }
 
-// drop takes a context away.
+// drop removes a context.
 func (t *tree) drop(l *live) {
 	path := l.c.Path
 	if l.group == nil {
@@ -211,7 +212,7 @@ func (t *tree) drop(l *live) {
 	}
 }
 
-// retry exports the contexts that waited for a path that is free now.
+// retry exports contexts whose path is free now.
 func (t *tree) retry() {
 	freed := t.freed
 	t.freed = nil

@@ -33,7 +33,7 @@ func (t *tree) want(list []pcp.PMID) {
 	}
 }
 
-// getter gives the column's values in the type that they have.
+// getter returns the function that gives the column's values in their PCP type.
 func (col *column) getter(t *tree, typ pcp.Type) pmda.Getter {
 	g := col.group
 	switch {
@@ -90,7 +90,7 @@ func (col *column) fixed(t *tree, typ pcp.Type, v *pmda.Values) {
 	}
 }
 
-// value returns a context's value in a column, as of the present request.
+// value returns a context's value in a column, as the present request has read it.
 func (col *column) value(t *tree, p place) (uint64, bool) {
 	if col.read != t.fetch || int(p) >= len(col.bits) || col.group.gaps && !col.has(t, p) {
 		return 0, false
@@ -103,9 +103,9 @@ func (col *column) has(t *tree, p place) bool {
 	return col.group.seen[p] == t.fetch && col.group.spots[p].form.has[col.index]
 }
 
-// collect reads what the present request asks for of the contexts at some places. All
-// columns are read together, so that the values of one context belong together and each
-// context is looked at once.
+// collect reads what the present request asks for of the contexts at some places. It reads
+// all columns together. So the values of one context belong together, and each context is
+// looked at once.
 func (g *group) collect(t *tree, list []place) {
 	g.read, g.gaps = t.fetch, false
 	for _, i := range g.want {
@@ -119,7 +119,7 @@ func (g *group) collect(t *tree, list []place) {
 		s := g.spots[list[i]].form.src
 		if !s.sup.Usable() {
 			g.gaps = true
-			g.seen[list[i]] = 0 // was read just before the damage was met
+			g.seen[list[i]] = 0 // it was read just before the damage was found
 			i++
 			continue
 		}
@@ -129,8 +129,8 @@ func (g *group) collect(t *tree, list []place) {
 	}
 }
 
-// readOf reads the contexts of one supplier, from list[i] to the first of another
-// supplier, whose index it returns.
+// readOf reads the contexts of one supplier, starting at list[i]. It returns the index of
+// the first context of another supplier.
 func (g *group) readOf(s *source, t *tree, list []place, i int) int {
 	asked := 0
 	for more := true; more; {
@@ -149,12 +149,12 @@ func (g *group) readOf(s *source, t *tree, list []place, i int) int {
 }
 
 // together is how many contexts are read before the agent checks whether the supplier was
-// quiet meanwhile. If it was not, they are read again.
+// quiet in that time. If it was not, they are read again.
 const together = 256
 
 // readPart reads contexts up to the first of another supplier. It returns how many there
-// were, and how many values were asked for. With quiet they are good only if the supplier
-// is still quiet.
+// were, and how many values were asked for. If quiet is true, the values are good only if
+// the supplier is still quiet afterwards.
 func (g *group) readPart(s *source, t *tree, list []place, quiet bool) (n, values int) {
 	for _, p := range list {
 		f := g.spots[p].form
@@ -188,7 +188,7 @@ func (g *group) readPart(s *source, t *tree, list []place, quiet bool) (n, value
 	return n, values
 }
 
-// choose finds out which of the columns that requests ask for at present the form has.
+// choose finds out which of the columns that requests ask for the form has.
 func (f *form) choose(g *group, t *tree) {
 	f.pad(len(g.columns))
 	f.seen, f.want, f.read = t.plan, f.want[:0], f.read[:0]
@@ -216,7 +216,7 @@ func (col *column) text(t *tree, p place) (string, bool) {
 	return text, t.tell(len(text))
 }
 
-// keepText notes the characters of a context. Few change from one request to the next.
+// keepText keeps the characters of a context. Few change from one request to the next.
 func (col *column) keepText(p place, b []byte) {
 	if n := len(col.bits) - len(col.texts); n > 0 {
 		col.texts = append(col.texts, make([]string, n)...)

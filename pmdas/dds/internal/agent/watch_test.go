@@ -24,10 +24,10 @@ func (l *lab) looked() (names, visits int) {
 	return names, visits
 }
 
-// TestManyFiles: of 20,000 files that are no segments, and of which nobody is told when the
-// kernel loses count, each look deals with a few only. A supplier among them is found and
-// has its values; what is beyond the limit of their owner goes; one that holds its file
-// keeps it.
+// TestManyFiles: 20,000 files are no segments, and the kernel drops the events about them.
+// Each look deals with only a few of them. A supplier among them is found and has its
+// values. Files beyond the limit of their owner are removed, but a file that its supplier
+// holds stays.
 func TestManyFiles(t *testing.T) {
 	const many, limit = 20000, 50
 	l := newLab(t, func(a *Agent) { a.conf.Suppliers, a.conf.Timeout = limit, 0 })
@@ -55,7 +55,7 @@ func TestManyFiles(t *testing.T) {
 		}
 		if !found && len(l.Names("dds")) > 0 {
 			found = true
-			later := supl(t) // heard of, not found
+			later := supl(t) // reported by an event, not found in the list
 			later.Publish(l.dir, 1)
 		}
 		if found {
@@ -71,7 +71,7 @@ func TestManyFiles(t *testing.T) {
 		t.Error(err)
 	}
 	l.is("rtime.dds.agent.suppliers", "=2")
-	for range 3 { // those that are left are not looked at again
+	for range 3 { // files that are left are not looked at again
 		l.ahead += supply.ListEvery
 		if _, visits := l.looked(); visits > 2 {
 			t.Errorf("%d files", visits)

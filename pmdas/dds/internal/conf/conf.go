@@ -15,24 +15,24 @@ import (
 
 // Config is what the configuration file can say.
 type Config struct {
-	Timeout time.Duration // a supplier whose time stamp is older is told to go; 0 never
-	Keep    time.Duration // for which a metric without supplier keeps its name
+	Timeout time.Duration // a supplier whose time stamp is older is told to go; 0: never
+	Keep    time.Duration // how long a metric without a supplier keeps its name
 	Fastest time.Duration // the shortest interval that suppliers are told of
-	Reserve []Reserve     // paths that belong to some users alone
+	Reserve []Reserve     // paths that only some users may supply
 
 	// Limits for each user.
 	Suppliers  int
 	Contexts   int   // fixed and volatile
 	Statistics int   // values
-	Metrics    int   // names below dds, those without supplier included
-	Domains    int   // contexts below which there are volatile ones, ever
-	Names      int   // new names in a day, of whatever kind
-	NewMetrics int   // those of metrics among them
+	Metrics    int   // names below dds, those without a supplier included
+	Domains    int   // contexts that have or had volatile ones below them
+	Names      int   // new names of any kind in a day
+	NewMetrics int   // how many of these may be metrics
 	Bytes      int64 // of all segments
-	Memory     int64 // bytes that the agent holds for a user, about
+	Memory     int64 // about how many bytes the agent may hold for a user
 }
 
-// Defaults returns what holds without a configuration file.
+// Defaults returns the configuration that holds without a file.
 func Defaults() Config {
 	return Config{
 		Timeout: 30 * time.Second, Keep: 24 * time.Hour, Fastest: 100 * time.Millisecond,
@@ -41,7 +41,8 @@ func Defaults() Config {
 	}
 }
 
-// Load reads the configuration file at path. What it does not give is as in current.
+// Load reads the configuration file at path. Settings that the file does not give stay as
+// in current.
 func Load(path string, current Config) (Config, error) {
 	c := current
 	c.Reserve = nil
@@ -105,7 +106,7 @@ func (c *Config) reserve(word string) error {
 	return nil
 }
 
-// timeout takes the seconds that the SPMI allows, or 0.
+// timeout takes a number of seconds that the SPMI allows, or 0.
 func timeout(to *time.Duration) keyword.Keyword {
 	return keyword.One(func(v string) error {
 		if v == "0" {

@@ -35,7 +35,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestAgain: what a file does not give stays as it is.
+// TestAgain: settings that a file does not give stay as they are.
 func TestAgain(t *testing.T) {
 	current := Defaults()
 	current.Timeout, current.Bytes = time.Minute, 7

@@ -8,11 +8,11 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// Home returns the context below which a volatile one is an instance, and the name of
-// the instance: nested ones join with a slash. That is the nearest fixed one that is there
-// when the volatile one is seen for the first time, and is for ever: the instance's number,
-// which is kept, tells which it was. grouped reports whether there are metrics of a fixed
-// context.
+// Home returns the context below which a volatile one is an instance, and the name of the
+// instance; the names of nested ones are joined with a slash. That context is the nearest
+// fixed one that is there when the volatile one is seen for the first time, and it never
+// changes: the number of the instance, which is kept, tells which it was. grouped reports
+// whether there are metrics of a fixed context.
 func (n *Names) Home(path string, grouped func(parent string) bool) (parent, inst string) {
 	nearest := ""
 	for parent = layout.Parent(path); ; parent = layout.Parent(parent) {
@@ -30,10 +30,10 @@ func (n *Names) Home(path string, grouped func(parent string) bool) (parent, ins
 	}
 }
 
-// title returns the name of an instance, and whether it belongs to its path for ever. If it
-// does not, no path has it yet, and the caller registers it. If several paths give the same
-// name, the first has the plain name and the others a suffix. A name that did not need to be
-// rewritten is taken by its number alone; another one is registered among the names.
+// title returns the name of an instance, and whether the name belongs to this path for ever.
+// If it does not, no path has it yet, and the caller registers it. If several paths give the
+// same name, the first gets the plain name and the others a suffix. A name that was not
+// rewritten needs only its number; a rewritten name is registered among the names.
 func (n *Names) title(parent, path string) (name string, mine bool) {
 	name = Instance(path)
 	plain := parent + "/* " + name
@@ -55,7 +55,7 @@ func (n *Names) title(parent, path string) (name string, mine bool) {
 	return name, false
 }
 
-// numbered reports whether an instance has its number already.
+// numbered reports whether an instance already has a number.
 func (n *Names) numbered(parent, name string) bool {
 	serial, ok := n.serials.Lookup(parent)
 	if ok {
@@ -65,7 +65,7 @@ func (n *Names) numbered(parent, name string) bool {
 }
 
 // Instance returns the name of an instance below a context, with a suffix if another context
-// has that name. What is registered for it is on a user's account.
+// has that name. What it registers is charged to the user's account.
 func (n *Names) Instance(parent, path string, u *account.User) (string, error) {
 	name, mine := n.title(parent, path)
 	if !mine {
@@ -79,8 +79,8 @@ func (n *Names) Instance(parent, path string, u *account.User) (string, error) {
 	return name, nil
 }
 
-// owns reports whether the path called original has the plain name, or gets it now. It then
-// has the name for ever.
+// owns reports whether the path called original has the plain name, or gets it now. The path
+// then has the name for ever.
 func (n *Names) owns(plain, original string, u *account.User) (bool, error) {
 	if _, ok := n.names.Lookup(plain + " " + original); ok {
 		return true, nil

@@ -12,19 +12,20 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/naming/kept"
 )
 
-// Keeper keeps what has to be known of metrics that outlive their suppliers and the agent,
-// in the file of the numbers: a value for each metric, and a short one for each whose
-// supplier is away.
+// Keeper keeps what the agent must know of metrics that outlive their suppliers and the
+// agent. It is kept in the file of numbers: a value for each metric, and a short one for
+// each metric whose supplier is away.
 type Keeper struct {
 	names *Names
-	todo  []kept.Metric // of the file, and not yet shown again
+	todo  []kept.Metric // read from the file and not yet shown again
 }
 
-// Keys of values are these and the key that a metric's number was given to.
+// The keys of values are one of these and then the key to which the metric's number was
+// given.
 const (
 	metricKey = "metric "
 	awayKey   = "away "
-	namedKey  = "names of user " // and the user's number: bytes of the names on the account
+	namedKey  = "names of user " // then the user's number; the value is the bytes of the names on the account
 	oldKey    = "taken over from the file of an earlier version"
 )
 
@@ -51,7 +52,7 @@ func OpenKeeper(n *Names) (*Keeper, error) {
 			}
 			k.todo = append(k.todo, m)
 		case strings.HasPrefix(key, awayKey):
-			away[key[len(awayKey):]], _ = strconv.ParseInt(string(value), 10, 64) // 0: since now
+			away[key[len(awayKey):]], _ = strconv.ParseInt(string(value), 10, 64) // 0: away since now
 		}
 	})
 	if err != nil {
@@ -67,8 +68,8 @@ func OpenKeeper(n *Names) (*Keeper, error) {
 	return k, nil
 }
 
-// takeOld takes the file of an earlier version over. It is removed at the next start, when
-// it is known to have been.
+// takeOld takes over the file of an earlier version. The file is removed at the next
+// start, when it is certain that it has been taken over.
 func (k *Keeper) takeOld(path string, taken bool) {
 	if taken {
 		if os.Remove(path) == nil {
@@ -114,8 +115,8 @@ func (k *Keeper) Put(m *kept.Metric) {
 	k.put(metricKey+m.Key, value)
 }
 
-// Away notes since when a metric has been without supplier; the zero time is that it has
-// one again.
+// Away notes since when a metric has been without a supplier. The zero time means that it
+// has one again.
 func (k *Keeper) Away(key string, since time.Time) {
 	if since.IsZero() {
 		k.put(awayKey+key, nil)
@@ -124,7 +125,7 @@ func (k *Keeper) Away(key string, since time.Time) {
 	k.put(awayKey+key, strconv.AppendInt(nil, since.Unix(), 10))
 }
 
-// Forget forgets a metric. away tells that it was noted to be without supplier.
+// Forget forgets a metric. away says whether it was noted to be without a supplier.
 func (k *Keeper) Forget(key string, away bool) {
 	k.put(metricKey+key, nil)
 	if away {
@@ -132,7 +133,7 @@ func (k *Keeper) Forget(key string, away bool) {
 	}
 }
 
-// Note keeps what the names take that users have got since the last Note.
+// Note keeps how many bytes the new names take that users have got since the last Note.
 func (k *Keeper) Note() {
 	k.names.Users.Note(func(uid uint32, named int64) {
 		k.put(namedKey+strconv.FormatUint(uint64(uid), 10), strconv.AppendInt(nil, named, 10))

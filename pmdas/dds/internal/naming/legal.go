@@ -16,11 +16,11 @@ import (
 //     underscore;
 //   - a name that does not begin with a letter then gets an "x" before it.
 //
-// Two names that come out alike are told apart by Suffix. Instances may hold more:
-// there only blanks, which end a name for PCP's tools, and what cannot be printed
-// become underscores.
+// If two names come out alike, Suffix tells them apart. Instances may hold more: only blanks
+// and characters that cannot be printed become underscores. For PCP's tools a blank ends a
+// name.
 
-// Part returns a part of a metric's name.
+// Part rewrites a part of a metric's name.
 func Part(name string) string {
 	var b strings.Builder
 	apart := false // an underscore is due before a letter or digit
@@ -50,7 +50,7 @@ func Part(name string) string {
 	return s
 }
 
-// Instance returns the name of an instance.
+// Instance rewrites the name of an instance.
 func Instance(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.IsSpace(r) {
@@ -60,20 +60,20 @@ func Instance(name string) string {
 	}, name)
 }
 
-// Suffix returns what is added to a name that came out like another's, after the name
-// as it was.
+// Suffix returns what is added to a name that came out like another's. It depends on the name
+// before it was rewritten.
 func Suffix(original string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(original))
 	return fmt.Sprintf("_%08x", h.Sum32())
 }
 
-// Line makes a text one line that can be printed: for one-line help and labels.
+// Line makes a text one printable line, for one-line help and labels.
 func Line(text string) string {
 	return strings.TrimSpace(strings.Join(strings.Fields(strings.Map(printable, text)), " "))
 }
 
-// Text makes a text printable, its lines kept.
+// Text makes a text printable and keeps its lines.
 func Text(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '\n' {

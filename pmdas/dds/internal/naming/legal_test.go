@@ -37,7 +37,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// FuzzPart: whatever a name is, PCP allows what comes out.
+// FuzzPart: PCP allows whatever Part makes of a name.
 func FuzzPart(f *testing.F) {
 	f.Add("%c")
 	f.Add("\xff")

@@ -7,23 +7,24 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// Statistic is what a metric is named after.
+// Statistic is what a metric's name is made from.
 type Statistic struct {
-	Path     string // of the fixed context that has it, or that the volatile ones with it are below
+	Path     string // of its fixed context, or of the fixed context above the volatile ones that have it
 	Volatile bool
-	Inst     bool   // the name has Inst
-	Label    string // the statistic's name, with what stands before it where its own name does not do
+	Inst     bool   // the name has the part Inst
+	Label    string // the statistic's name, with further parts before it if it alone is not enough
 }
 
-// Inst is the part of a name that tells the statistics of volatile contexts from those of
-// the fixed context that they are below, where that has any.
+// Inst is a part of the names of volatile contexts' statistics. It tells these from the
+// statistics of the fixed context above, if that has any.
 const Inst = "inst"
 
-// Key returns the path of a statistic: that of the volatile contexts has an asterisk for
-// their names. A context that is itself named by asterisks has one more.
+// Key returns the path of a statistic. In the path of volatile contexts' statistics an asterisk
+// stands for the contexts' names. If a context's own name is made of asterisks, one more is
+// added to it.
 func (s Statistic) Key() string { return GroupKey(s.Path, s.Volatile) + "/" + s.Label }
 
-// GroupKey returns what stands for a fixed context, or for the volatile ones below it.
+// GroupKey returns the key of a fixed context, or of the volatile ones below it.
 func GroupKey(path string, volatile bool) string {
 	key := path
 	if strings.Contains(path, "*") {
@@ -41,9 +42,10 @@ func GroupKey(path string, volatile bool) string {
 	return key
 }
 
-// Metric makes the name of a metric, on a user's account. The parts of the context's path
-// and those of the label are the parts of the name. Parts that come out like others of
-// another kind, or of another path, have a suffix; see claim for who has not. taken reports whether another metric has a name.
+// Metric makes the name of a metric, on a user's account. The parts of the context's path and
+// those of the label are the parts of the name. If a part comes out like one of another kind or
+// of another path, one of the two gets a suffix; claim decides which. taken reports whether
+// another metric has a name.
 func (n *Names) Metric(s Statistic, u *account.User, taken func(name string) bool) (string, error) {
 	name, node := n.Root, ""
 	add := func(part, original string) error {
@@ -68,8 +70,8 @@ func (n *Names) Metric(s Statistic, u *account.User, taken func(name string) boo
 			return "", err
 		}
 	} else if s.Volatile && !strings.Contains(s.Label, "/") {
-		// One name for both: the context itself has no statistics now, but it may have them
-		// at another time, when this one has another name.
+		// Both share one name: the context itself has no statistics now. If it gets some later,
+		// this metric has another name by then.
 		originals = append(originals, GroupKey(s.Path, false)+"/"+s.Label)
 	} else if !s.Volatile {
 		originals = append(originals, GroupKey(s.Path, true)+"/"+s.Label)
@@ -88,11 +90,11 @@ func (n *Names) Metric(s Statistic, u *account.User, taken func(name string) boo
 	return leaf, err
 }
 
-// claim reports whether what was called by one of the originals has the plain name: the
-// first one that comes, for as long as suppliers that are there have something of that name
-// or below it. After that another user may take the name over; of one user's the same one
-// has it for ever. All that is kept: plain, what has it and who, and again with a higher
-// number for each that took it over.
+// claim reports whether the thing called by one of the originals has the plain name. The first
+// one that comes has it while suppliers that are there have something of that name or below it.
+// After that another user may take the name over; among the things of one user the first keeps
+// it for ever. All of this is kept: the plain name, the thing that has it, and its user. Each
+// take-over adds the same again with a higher number.
 func (n *Names) claim(plain string, u *account.User, originals ...string) (bool, error) {
 	turn := n.last(func(turn int) string { return holder(plain, turn) })
 	key, user := holder(plain, max(turn, 0)), fmt.Sprint(" @", u.UID)
@@ -107,7 +109,7 @@ func (n *Names) claim(plain string, u *account.User, originals ...string) (bool,
 		}
 		key = holder(plain, turn+1)
 	}
-	for _, name := range []string{key + user, key + " " + originals[0], key} { // the key last: it makes them count
+	for _, name := range []string{key + user, key + " " + originals[0], key} { // the key comes last: it makes the others count
 		if err := n.register(name, u); err != nil {
 			return false, err
 		}
@@ -127,7 +129,7 @@ func (n *Names) register(name string, u *account.User) error {
 	return nil
 }
 
-// holder returns what stands for the one that has taken a name over so many times.
+// holder returns the key of the one that has the name after so many take-overs.
 func holder(plain string, turn int) string {
 	if turn == 0 {
 		return plain
@@ -135,7 +137,7 @@ func holder(plain string, turn int) string {
 	return fmt.Sprintf("%s ^%d", plain, turn)
 }
 
-// Living counts a metric whose supplier comes or goes.
+// Living counts the metrics of suppliers that come or go.
 func (n *Names) Living(name string, add int) {
 	for i := range len(name) + 1 {
 		if i == len(name) || name[i] == '.' {

@@ -1,6 +1,6 @@
-// Package naming decides under which names and numbers of PCP the contexts and statistics
-// of suppliers are shown. Names that PCP does not allow are rewritten (see Part), names
-// that come out alike are told apart, and numbers that were once given are kept for ever.
+// Package naming decides which names and numbers of PCP the contexts and statistics of
+// suppliers have. Names that PCP does not allow are rewritten (see Part), names that come out
+// alike are told apart, and a number that was once given is kept for ever.
 //
 // Everything here belongs to the agent's serving goroutine.
 package naming
@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// Clusters and serials below these are the agent's own.
+// Clusters and serials below these belong to the agent itself.
 const (
 	FirstCluster = 8
 	FirstSerial  = 16
@@ -26,13 +26,13 @@ const (
 // now, or all numbers are used up.
 var ErrNumber = errors.New("no number for it: the agent's file of numbers cannot be written now, or all numbers are used up")
 
-// Options are what Names are made with.
+// Options are the options of Open.
 type Options struct {
 	Root  string // of all metrics' names
 	Store Store
 
-	// Agent and Dir tell where an earlier version kept metrics: DIR/AGENT.kept. Without a
-	// Dir there is no such file.
+	// Agent and Dir tell where an earlier version kept metrics: DIR/AGENT.kept. If Dir is
+	// empty there is no such file.
 	Agent, Dir string
 	Users      *account.Users
 	Log        func(format string, args ...any)
@@ -53,15 +53,16 @@ type Store interface {
 type Names struct {
 	Options
 	items, serials, names pmda.KeptNumbers
-	instances             pmda.KeptNumbers // of all domains that have none of their own
+	instances             pmda.KeptNumbers // of all domains that have no numbers of their own
 
 	fixed   map[string]int // how many suppliers have a fixed context
-	divided map[string]int // how many have it with statistics of its own
+	divided map[string]int // how many suppliers have it with statistics of its own
 	living  map[string]int // how many metrics of suppliers that are there are at a node of the name space and below it
 }
 
-// Open opens the numbers that are kept for ever: metrics, instance domains, instances, and
-// who of several that come out alike has a name unchanged.
+// Open opens the numbers that are kept for ever: those of metrics, instance domains and
+// instances. It also opens the names: they tell which of several that come out alike has the
+// name unchanged.
 func Open(o Options) (*Names, error) {
 	n := &Names{Options: o, fixed: make(map[string]int), divided: make(map[string]int), living: make(map[string]int)}
 	for _, part := range []struct {
@@ -86,13 +87,12 @@ func Open(o Options) (*Names, error) {
 type Key struct {
 	Text  string
 	known bool
-	mark  string // what it is registered as among the names
+	mark  string // how it is registered among the names
 }
 
-// Key returns the key of the metric of a path in a form: its type, semantics and units. A
-// number is for ever that of one path in one form. When the form changes the number is not
-// used any more, not even when the form changes back: a metric that had two numbers at
-// different times has a third one then.
+// Key returns the key of the metric for a path in a form, which is its type, semantics and
+// units. A number belongs for ever to one path in one form. When the form changes, the number
+// is not used any more, even if the form changes back: the metric then gets a third number.
 func (n *Names) Key(form, path string) Key {
 	mark := "number of " + path
 	turn := n.last(func(turn int) string { return keyOf(mark, turn) })
@@ -107,7 +107,7 @@ func (n *Names) Key(form, path string) Key {
 // New reports whether the key has no number yet.
 func (k Key) New() bool { return !k.known }
 
-// keyOf adds to a name how often its bearer has changed. No path holds a tab.
+// keyOf adds to a name how often its form has changed. No path holds a tab.
 func keyOf(name string, turn int) string {
 	if turn == 0 {
 		return name
@@ -115,14 +115,14 @@ func keyOf(name string, turn int) string {
 	return fmt.Sprintf("%s\t%d", name, turn)
 }
 
-// last returns the last turn whose name is registered among the names, of turns that are
-// registered in order, or -1.
+// last returns the last turn whose name is registered among the names, or -1. Turns are
+// registered in order.
 func (n *Names) last(name func(turn int) string) int {
 	has := func(turn int) bool {
 		_, ok := n.names.Lookup(name(turn))
 		return ok
 	}
-	low, high := -1, 0 // that of low is there
+	low, high := -1, 0 // the name of turn low is there
 	for has(high) {
 		low, high = high, 2*high+1
 	}
@@ -136,7 +136,7 @@ func (n *Names) last(name func(turn int) string) int {
 	return low
 }
 
-// Known reports whether the text of a key has its number already.
+// Known reports whether the text of a key already has a number.
 func (n *Names) Known(text string) bool {
 	_, ok := n.items.Lookup(text)
 	return ok
@@ -150,7 +150,7 @@ func (n *Names) Give(k Key, u *account.User) error {
 	if k.New() {
 		n.Users.Name(u, k.Text)
 	}
-	return n.register(k.mark, u) // the mark last: it makes the number count
+	return n.register(k.mark, u) // the mark comes last: it makes the number count
 }
 
 // Item returns the number of a key's text, split into cluster and item.
@@ -162,8 +162,8 @@ func (n *Names) Item(text string) (cluster, item int, err error) {
 	return FirstCluster + int(id)>>10, int(id) & pcp.MaxItem, nil
 }
 
-// Serial returns the number of the instance domain of the contexts below a path. A new one is
-// on a user's account.
+// Serial returns the number of the instance domain of the contexts below a path. A new number
+// is charged to the user's account.
 func (n *Names) Serial(path string, u *account.User) (int, error) {
 	_, known := n.serials.Lookup(path)
 	id, err := n.serials.ID(path)
@@ -176,9 +176,9 @@ func (n *Names) Serial(path string, u *account.User) (int, error) {
 	return FirstSerial + int(id), nil
 }
 
-// Instances returns where the instances of a domain have their numbers from: all domains
-// share them. A domain that has numbers of its own, as earlier versions gave them, goes on
-// with those, which is nil.
+// Instances returns the source of the numbers of a domain's instances. All domains share one
+// source. A domain that has numbers of its own, as earlier versions gave them, keeps those;
+// Instances then returns nil.
 func (n *Names) Instances(serial int) pmda.Numbers {
 	if n.Store.HasIDs(strconv.Itoa(serial)) {
 		return nil
@@ -186,7 +186,7 @@ func (n *Names) Instances(serial int) pmda.Numbers {
 	return within{n.instances, strconv.Itoa(serial) + " "}
 }
 
-// within gives the instances of one domain numbers of those that all share.
+// within gives the instances of one domain numbers from the source that all domains share.
 type within struct {
 	all    pmda.Numbers
 	prefix string
@@ -198,7 +198,7 @@ func (n *Names) InstanceID(serial int, name string) (int32, error) {
 	return n.instances.ID(strconv.Itoa(serial) + " " + name)
 }
 
-// HasInstance reports whether it has its number already.
+// HasInstance reports whether the instance already has a number.
 func (n *Names) HasInstance(serial int, name string) bool {
 	_, ok := n.instances.Lookup(strconv.Itoa(serial) + " " + name)
 	return ok
@@ -206,9 +206,9 @@ func (n *Names) HasInstance(serial int, name string) bool {
 
 func (w within) ID(name string) (int32, error) { return w.all.ID(w.prefix + name) }
 
-// Fixed counts the fixed contexts of suppliers that are there, which are what volatile ones
-// are instances below. It reports whether the names of the metrics of those have changed,
-// because the context had no statistics of its own before.
+// Fixed counts the fixed contexts of suppliers that are there; volatile ones are instances
+// below them. It returns true if the metrics of those volatile contexts now have other names,
+// because the fixed context had no statistics of its own before.
 func (n *Names) Fixed(path string, statistics bool, add int) bool {
 	count(n.fixed, path, add)
 	if statistics {

@@ -27,7 +27,7 @@ func (p *Supply) admit(file string, made int64) {
 		p.refuse(file, err)
 		return
 	}
-	u.Memory += s.r.Memory() // Open has looked whether there is room
+	u.Memory += s.r.Memory() // Open has checked that there is room
 	s.made, s.fresh = made, true
 	p.fresh++
 	delete(p.refused, file)

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// checkAlive reports whether the supplier's process lives; otherwise all of its goes.
+// checkAlive reports whether the supplier's process lives. If it does not, the supplier goes
+// with all that it had.
 func (p *Supply) checkAlive(s *Supplier) bool {
 	if s.gone {
 		return false
@@ -27,7 +28,7 @@ func (p *Supply) checkAlive(s *Supplier) bool {
 	return false
 }
 
-// check looks whether a supplier still does its work. It reports whether it is there.
+// check reports whether a supplier is still there and still does its work.
 func (p *Supply) check(s *Supplier, now time.Time) bool {
 	if s.gone {
 		return false
@@ -53,9 +54,9 @@ func (p *Supply) check(s *Supplier, now time.Time) bool {
 	return true
 }
 
-// checkStamp looks at the time stamp. A stamp counts as new whenever it differs from the one
-// before, whatever its value and the order of its bytes. So a clock that is set, or a machine
-// that slept, makes no supplier stale. Only the first stamp that the agent sees is compared
+// checkStamp looks at the time stamp. A stamp is new if it differs from the one before,
+// whatever its value and the order of its bytes. So no supplier becomes stale because a clock
+// was set or because the machine slept. Only the first stamp that the agent sees is compared
 // with the clock.
 func (p *Supply) checkStamp(s *Supplier, now time.Time) error {
 	stamp, err := s.r.StampWords()
@@ -89,8 +90,8 @@ func (p *Supply) dismiss(s *Supplier, now time.Time, why string) {
 	p.notify(s)
 }
 
-// returned takes a supplier in again that sets time stamps again, and clears its notice. It
-// does not matter what the supplier did with the notice.
+// returned takes a supplier in again once it sets time stamps again, and clears its notice.
+// It does not matter what the supplier did with the notice.
 func (p *Supply) returned(s *Supplier) {
 	if s.leaves {
 		return
@@ -138,8 +139,8 @@ func (p *Supply) vanish(s *Supplier, state State, why error) {
 	}
 }
 
-// unload begins to give up what a supplier had. The rest follows with the next looks, if
-// there is more than the time allows.
+// unload begins to give up what a supplier had. If there is more than the time allows, the
+// next looks give up the rest.
 func (p *Supply) unload(s *Supplier) {
 	s.leaves = true
 	p.takenIn(s)
@@ -148,10 +149,10 @@ func (p *Supply) unload(s *Supplier) {
 	}
 }
 
-// Timeout returns after which time without a new stamp a supplier counts as stale, 0 for
-// never. That is the argument of SetTimeout, or otherwise the largest of the configuration,
-// what programs of the supplier's user ask for, and what programs of root and of the agent's
-// own user ask for. Other users have no influence.
+// Timeout returns how long a supplier may go without a new stamp before it counts as stale; 0
+// is for ever. A time-out that SetTimeout has set holds. Otherwise the largest of these
+// holds: that of the configuration, what programs of the supplier's user ask for, and what
+// programs of root and of the agent's own user ask for. Other users have no influence.
 func (p *Supply) Timeout(s *Supplier) time.Duration {
 	if s.timeoutSet {
 		return s.timeout
@@ -167,8 +168,8 @@ func (p *Supply) Timeout(s *Supplier) time.Duration {
 	return t
 }
 
-// findTimeouts finds out what the programs of a supplier's user ask for, when it has come
-// or gone.
+// findTimeouts finds out what the programs of a supplier's user ask for. It is called when
+// the supplier has come or gone.
 func (p *Supply) findTimeouts(s *Supplier) {
 	uid := s.User.UID
 	if s.Info().TimeOut == 0 {

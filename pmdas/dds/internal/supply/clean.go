@@ -12,8 +12,8 @@ import (
 // Each time that the directory is listed, the agent looks for files that no process uses. It
 // removes them little by little.
 const (
-	strayAge     = 10 * time.Minute // unchanged for so long
-	StraysAtOnce = 1000             // in a second
+	strayAge     = 10 * time.Minute // must have been unchanged for so long
+	StraysAtOnce = 1000             // removed in a second
 )
 
 // nobody stands for the user in lines that no single user has caused.
@@ -34,8 +34,8 @@ func (p *Supply) stray(name string) {
 	}
 }
 
-// findClaims notes what is in the folder of claims, once in a while. That is dealt with
-// first: it may be in the way of a user's suppliers.
+// findClaims notes what is in the folder of claims, once in a while. These entries are
+// cleaned first, because they may be in the way of a user's suppliers.
 func (p *Supply) findClaims() {
 	if p.Trying || len(p.claims) > 0 || !p.claimsOn && p.Now().Sub(p.claimsAt) < ListEvery {
 		return
@@ -81,8 +81,8 @@ func (p *Supply) clean() {
 	}
 }
 
-// mend makes the parts of the directory that are missing, as far as the agent may. Below a
-// folder of root it cannot, because it is not root any more.
+// mend makes the missing parts of the directory, as far as the agent may. It cannot do so
+// below a folder of root, because the agent is not root any more.
 func (p *Supply) mend() {
 	if p.Trying {
 		return
@@ -97,8 +97,8 @@ func (p *Supply) mend() {
 	p.mendError = text
 }
 
-// Directory returns the directory that suppliers and agent use, with the modes that let every
-// user add files and nobody list or remove others'.
+// Directory returns the directory that suppliers and agent use. Its modes let every user add
+// files, and let nobody list or remove the files of others.
 func Directory() segdir.Dir {
 	d := segdir.Dir{Path: os.Getenv(layout.DirEnv), Mode: layout.DirMode,
 		Inside: []segdir.Sub{{Name: layout.ClaimsDir, Mode: layout.ClaimsMode}, {Name: layout.NoticeDir, Mode: layout.NoticeMode}}}

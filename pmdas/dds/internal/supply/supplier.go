@@ -18,7 +18,7 @@ type Supplier struct {
 	source Source
 	bytes  int64
 	made   int64 // when its file was made, in nanoseconds since 1970
-	fresh  bool  // not all that it came with is taken in yet
+	fresh  bool  // some of what it came with is not taken in yet
 	loaded bool  // the fixed contexts are taken in
 	leaves bool  // what it had is being given up
 	stale  bool
@@ -26,9 +26,9 @@ type Supplier struct {
 	fault  error
 
 	stamp    reader.Stamp // as last seen
-	stampAt  time.Time    // when it was first seen so
+	stampAt  time.Time    // when that stamp was first seen
 	told     Demand
-	sentAway time.Time // when it was told to go away, zero where it is not
+	sentAway time.Time // when it was told to go away; zero if it was not
 
 	dismissed  bool          // see SendAway
 	timeout    time.Duration // see SetTimeout
@@ -41,14 +41,14 @@ func (s *Supplier) Info() reader.Info { return s.r.Info() }
 // Contexts returns the fixed contexts and the templates, in the supplier's order.
 func (s *Supplier) Contexts() []reader.Context { return s.r.Contexts() }
 
-// Reader returns what values are read with, as long as Usable says so.
+// Reader returns the reader of the segment's values. It is good while Usable returns true.
 func (s *Supplier) Reader() *reader.Reader { return s.r }
 
-// Usable reports whether the segment is open, and no damage to it has been met.
+// Usable reports whether the segment is open and no damage to it has been found.
 func (s *Supplier) Usable() bool { return !s.gone && s.fault == nil }
 
-// Break notes that damage was met while values were read. The supplier goes with the
-// next Look.
+// Break notes that damage was found while values were read. The supplier goes with the next
+// Look.
 func (s *Supplier) Break(err error) {
 	if s.fault == nil {
 		s.fault = err
@@ -61,7 +61,7 @@ func (s *Supplier) Stale() bool { return s.stale }
 // Bytes returns the size of the segment.
 func (s *Supplier) Bytes() int64 { return s.bytes }
 
-// StampAt returns when the time stamp was first seen as it is.
+// StampAt returns when the present time stamp was first seen.
 func (s *Supplier) StampAt() time.Time { return s.stampAt }
 
 const (
@@ -78,7 +78,7 @@ func (s *Supplier) Older(o *Supplier) bool {
 	return cmp.Or(cmp.Compare(s.made, o.made), cmp.Compare(s.File, o.File)) < 0
 }
 
-// busy reports whether there is anything to take in of a supplier, or to give up.
+// busy reports whether anything of a supplier is left to take in or to give up.
 func (s *Supplier) busy() (bool, error) {
 	switch {
 	case s.leaves:
@@ -91,7 +91,7 @@ func (s *Supplier) busy() (bool, error) {
 	return s.r.Changed()
 }
 
-// step takes in some more of what a supplier has, or gives up some more of what it had, and
+// step takes in some more of what a supplier has, or gives up some more of what it had. It
 // reports whether that is all for now.
 func (p *Supply) step(s *Supplier) (done bool, err error) {
 	if s.leaves {

@@ -22,30 +22,30 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
-// Table is told which suppliers there are.
+// Table learns from a Supply which suppliers there are.
 type Table interface {
-	// Opened tells of a supplier. What it has follows when its turn comes, with Load.
+	// Opened reports a new supplier. Load takes in what the supplier has when its turn comes.
 	Opened(*Supplier) Source
 }
 
-// Source is told of one supplier. Of its volatile contexts the methods of
-// reader.Volatile tell.
+// Source learns what happens to one supplier. The methods of reader.Volatile report its
+// volatile contexts.
 type Source interface {
 	reader.Volatile
 
-	// Load has about n more of its fixed contexts taken in and reports whether these are
-	// all. The volatile ones follow.
+	// Load takes in about n more of its fixed contexts and reports whether these were the last.
+	// The volatile ones follow.
 	Load(n int) (done bool)
 
-	// Unload has about n more of its contexts given up and reports whether none is left.
+	// Unload gives up about n more of its contexts and reports whether none is left.
 	Unload(n int) (done bool)
 
-	Stale(reason string)         // it is told to go away; Unload has begun
+	Stale(reason string)         // it was told to go away; Unload follows
 	Back()                       // it is back after Stale; Load follows
-	Left(state State, why error) // it is gone; Unload has begun, or Stale came before
+	Left(state State, why error) // it is gone; Unload follows, unless Stale came before
 }
 
-// State is that of a supplier.
+// State is the state of a supplier.
 type State string
 
 // The states of a supplier.
@@ -53,11 +53,11 @@ const (
 	Ready   State = "ready"
 	Stale   State = "stale"   // its time stamp is too old
 	Died    State = "died"    // its process is gone
-	Ended   State = "ended"   // as it should
+	Ended   State = "ended"   // it ended as it should
 	Damaged State = "damaged" // its segment is not well-formed, was truncated, or is beyond a limit
 )
 
-// Options are what a Supply is made with.
+// Options are the options of New.
 type Options struct {
 	Dir      segdir.Dir // of the segments; see Directory
 	Conf     *conf.Config
@@ -65,17 +65,17 @@ type Options struct {
 	Table    Table
 	Now      func() time.Time
 	Log      func(format string, args ...any)
-	Complain func(uid uint32, format string, args ...any) // a line that a user has caused
+	Complain func(uid uint32, format string, args ...any) // logs a line that a user has caused
 	Trying   bool                                         // only looks: tells suppliers nothing, removes nothing
 
 	// Budget bounds how much processor time one Look spends on what is new or has changed, for
-	// all users together. Users take turns, and what is left has its turn with the next Look. The
-	// first Look may take a second. 0: no bound.
+	// all users together. Users take turns; the next Look goes on with what is left. The first
+	// Look may take a second. 0: no bound.
 	Budget time.Duration
-	Clock  func() time.Duration // what Budget is measured with; nil: the process's processor time
+	Clock  func() time.Duration // measures Budget; nil: the process's processor time
 }
 
-// Counts are what a Supply has counted.
+// Counts are what a Supply counts.
 type Counts struct {
 	Opened, Refused, Damaged, Stale, Died, Removed uint64
 
@@ -89,16 +89,16 @@ type Supply struct {
 	Counts Counts
 
 	dir       *segments.Dir
-	dirError  string // last one logged
+	dirError  string // the last one logged
 	mendError string
 	list      lister
 	suppliers map[string]*Supplier     // by file name
-	timeouts  map[uint32]time.Duration // that users' programs ask for, -1 for none at all
-	order     []*Supplier              // the same, for taking turns
+	timeouts  map[uint32]time.Duration // time-outs that users' programs ask for; -1: for none at all
+	order     []*Supplier              // the same suppliers, in the order of their turns
 	turn      int
-	leaving   []*Supplier        // gone, and not all of theirs is given up
+	leaving   []*Supplier        // suppliers that are gone but not yet given up completely
 	end       time.Duration      // of the budget, by Clock
-	looked    bool               // once at least
+	looked    bool               // Look was called at least once
 	behind    bool               // the last Look left something for the next
 	fresh     int                // suppliers of which something is not taken in yet
 	current   *Supplier          // whose turn it is
@@ -106,7 +106,7 @@ type Supply struct {
 	refused   map[string]refusal // by file name
 	strays    []string           // files to look at, see clean
 	claims    []string           // the same, in the folder of claims
-	claimsOn  bool               // which has not been read to its end
+	claimsOn  bool               // the folder of claims has not been read to its end
 	claimsAt  time.Time
 }
 
@@ -149,14 +149,14 @@ func (p *Supply) Look() {
 	}
 }
 
-// firstLook is how much longer the first Look may take, for which pmcd waits five seconds.
+// firstLook is how much longer the first Look may take. pmcd waits five seconds for it.
 const firstLook = time.Second
 
 // processorTime returns how much processor time the process has used. A machine that is busy
 // with something else does not use the budget up.
 func processorTime() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // every Linux has it
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // every Linux has this clock
 	return time.Duration(t.Nano())
 }
 
@@ -168,7 +168,7 @@ func (p *Supply) due() bool {
 // Behind reports whether the last Look has left something for the next.
 func (p *Supply) Behind() bool { return p.behind || p.list.waiting > 0 }
 
-// Tick looks at everything, and removes some of what nobody holds.
+// Tick looks at all suppliers, and removes some of the files that nobody holds.
 func (p *Supply) Tick() {
 	if p.dir == nil {
 		p.mend()
@@ -182,8 +182,8 @@ func (p *Supply) Tick() {
 	p.work() // some may have come back
 }
 
-// Again has the directory listed again, so that those that a limit had kept out get
-// another chance.
+// Again makes the next look list the directory again, so that suppliers that a limit has kept
+// out get another chance.
 func (p *Supply) Again() { p.list.again = true }
 
 // Close closes all segments and leaves them as they are.
@@ -202,8 +202,8 @@ func (p *Supply) All() iter.Seq[*Supplier] { return slices.Values(p.order) }
 // Len returns how many there are.
 func (p *Supply) Len() int { return len(p.suppliers) }
 
-// Waiting returns how many of them, but for the one whose turn it is, have not been taken in
-// yet.
+// Waiting returns how many of them have not been taken in yet, without the one whose turn it
+// is.
 func (p *Supply) Waiting() int {
 	if p.current != nil && p.current.fresh {
 		return p.fresh - 1
@@ -211,7 +211,7 @@ func (p *Supply) Waiting() int {
 	return p.fresh
 }
 
-// takenIn notes that nothing of what a supplier came with is left to be taken in.
+// takenIn notes that all that a supplier came with is taken in.
 func (p *Supply) takenIn(s *Supplier) {
 	if s.fresh {
 		s.fresh = false
@@ -227,7 +227,7 @@ func (p *Supply) Bytes() (n int64) {
 	return n
 }
 
-// Watching returns nil while the directory is there, or why it is not.
+// Watching returns nil while the directory is watched, and otherwise why it is not.
 func (p *Supply) Watching() error {
 	if p.dir == nil {
 		return fmt.Errorf("%s", p.dirError)

@@ -88,7 +88,7 @@ func open(t *testing.T, mend ...func(*Options)) *book {
 	return b
 }
 
-// is compares what was told since the last call.
+// is compares what the table was told since the last call with want.
 func (b *book) is(want ...string) {
 	b.t.Helper()
 	if !slices.Equal(b.told, want) {
@@ -103,7 +103,7 @@ func segment(t *testing.T) *readertest.Segment {
 		readertest.Context{Path: "DDS/v/c/T", Template: true, Stats: stats})
 }
 
-// TestLife: what a table is told of a supplier from its first day to its last.
+// TestLife: a table is told what happens to a supplier from its beginning to its end.
 func TestLife(t *testing.T) {
 	b := open(t)
 	s := segment(t)
@@ -149,8 +149,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestBroken: a supplier whose damage is met while its values are read goes with the next
-// look, and is not taken again while it is as it was.
+// TestBroken: a supplier whose damage is found while its values are read goes with the next
+// look. It is not taken again until it changes.
 func TestBroken(t *testing.T) {
 	b := open(t)
 	s := segment(t)
@@ -170,7 +170,7 @@ func TestBroken(t *testing.T) {
 	b.is("unload", "left damaged")
 }
 
-// TestTrying: who only looks tells suppliers nothing and removes nothing.
+// TestTrying: a Supply that only looks tells suppliers nothing and removes nothing.
 func TestTrying(t *testing.T) {
 	b := open(t, func(o *Options) { o.Trying = true })
 	s, dead := segment(t), segment(t)
@@ -193,8 +193,8 @@ func TestTrying(t *testing.T) {
 }
 
 // TestStampOrder: a supplier whose stamp changes is there, whatever the order of its bytes
-// and whatever time it tells; one whose stamp stands still is not. One that was old when it
-// was first seen is known to be, in both orders.
+// and whatever time it gives. A supplier whose stamp stands still is not. A stamp that was
+// old when it was first seen is recognized as old, in both orders of bytes.
 func TestStampOrder(t *testing.T) {
 	for what, put := range map[string]func(*readertest.Segment, time.Time){
 		"machine's": func(s *readertest.Segment, t time.Time) { s.Stamp(t) },
@@ -232,17 +232,17 @@ func TestStampOrder(t *testing.T) {
 	}
 }
 
-// TestTimeOuts: the largest time-out of a user's programs and of root's holds, and none where
-// one of them wants none.
+// TestTimeOuts: the largest of the time-outs that a user's programs and root's ask for holds.
+// If one of them asks for none, there is none.
 func TestTimeOuts(t *testing.T) {
 	const one, other = 60001, 60002
 	for _, c := range []struct {
 		name  string
 		conf  time.Duration
 		root  []uint32      // what programs of root ask for
-		one   []uint32      // and of a user
-		want  time.Duration // for that user's
-		other time.Duration // for another's
+		one   []uint32      // what programs of the user ask for
+		want  time.Duration // the time-out for that user's suppliers
+		other time.Duration // the time-out for another user's
 	}{
 		{"nobody asks", 30, nil, []uint32{0}, 30, 30},
 		{"less than configured", 30, nil, []uint32{15}, 30, 30},
@@ -287,7 +287,7 @@ func TestTimeOuts(t *testing.T) {
 	}
 }
 
-// TestNotices: what an earlier agent has left is removed, and the same file serves a
+// TestNotices: notices that an earlier agent has left are removed, and the same file serves a
 // supplier that is still there.
 func TestNotices(t *testing.T) {
 	b := open(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/supply/segments"
 )
 
-// Demand is what a supplier is told of the clients: how many of its values are being
-// asked for, and the shortest interval at which one asks; zero where nobody does.
+// Demand is what a supplier is told of the clients: how many of its values they ask for, and
+// the shortest interval at which one of them asks. Both are zero if nobody asks.
 type Demand struct {
 	Values   uint32
 	Interval time.Duration
@@ -22,7 +22,7 @@ type Demand struct {
 // Told returns what the supplier was last told.
 func (s *Supplier) Told() Demand { return s.told }
 
-// Tell tells a supplier of the demand, if it is news. The interval is rounded to whole
+// Tell tells a supplier of the demand if it has changed. The interval is rounded to whole
 // milliseconds.
 func (p *Supply) Tell(s *Supplier, d Demand) {
 	d.Interval = d.Interval.Round(time.Millisecond)
@@ -45,7 +45,7 @@ func (p *Supply) notify(s *Supplier) {
 	}
 }
 
-// dropNotice removes what a supplier was told, which may have it open all the same.
+// dropNotice removes a supplier's notice. The supplier may still have the file open.
 func (p *Supply) dropNotice(file string) {
 	if p.Trying {
 		return
@@ -56,8 +56,8 @@ func (p *Supply) dropNotice(file string) {
 	}
 }
 
-// dropNotices removes those of suppliers that are not there any more: an earlier agent may
-// have left them.
+// dropNotices removes the notices of suppliers that are not there any more. An earlier agent
+// may have left them.
 func (p *Supply) dropNotices() {
 	list, err := os.ReadDir(filepath.Join(p.Dir.Path, layout.NoticeDir))
 	if err != nil {

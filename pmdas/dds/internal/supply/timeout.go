@@ -2,8 +2,8 @@ package supply
 
 import "time"
 
-// SetTimeout sets after which time without a new stamp a supplier counts as dead, 0 for
-// never, until the supplier ends.
+// SetTimeout sets how long a supplier may go without a new stamp before it counts as
+// stale; 0 is for ever. It holds until the supplier ends.
 func (p *Supply) SetTimeout(s *Supplier, timeout time.Duration) {
 	s.timeout, s.timeoutSet = timeout, true
 }
@@ -16,5 +16,5 @@ func (p *Supply) SendAway(s *Supplier, why string) {
 	}
 }
 
-// CallBack takes that back. A supplier that is alive is taken in again with the next Tick.
+// CallBack undoes SendAway. A supplier that is alive is taken in again with the next Tick.
 func (p *Supply) CallBack(s *Supplier) { s.dismissed = false }

@@ -18,11 +18,11 @@ import (
 // take turns, so that the files of one do not delay those of another.
 const (
 	ListEvery    = 30 * time.Second
-	NamesAtOnce  = 2000  // read from the directory
+	NamesAtOnce  = 2000  // names read from the directory
 	VisitsAtOnce = 1000  // files looked at
-	maxQueue     = 5000  // files of one owner that wait
+	maxQueue     = 5000  // files of one owner that may wait
 	maxRefused   = 50000 // refused segments that are remembered
-	atStart      = 50    // times NamesAtOnce are read by the first look
+	atStart      = 50    // the first look reads so many times NamesAtOnce
 )
 
 // lister reads the directory little by little.
@@ -40,7 +40,7 @@ type lister struct {
 type candidate struct {
 	name   string
 	entry  segments.Entry
-	listed bool // not heard of
+	listed bool // found in the directory, not reported by the kernel
 	over   bool // its owner has too many
 }
 
@@ -48,11 +48,11 @@ type candidate struct {
 type refusal struct {
 	why   string
 	mark  segments.Mark
-	retry bool   // it may be taken later on, unchanged
-	pass  uint64 // the last one that found it
+	retry bool   // it may be taken later, unchanged
+	pass  uint64 // the last pass that found it
 }
 
-// watch hears what happened in the directory.
+// watch reads which files have changed in the directory.
 func (p *Supply) watch() {
 	if p.dir == nil && !p.openDir() {
 		return
@@ -73,7 +73,7 @@ func (p *Supply) watch() {
 	if p.dir == nil {
 		return
 	}
-	// Also those get another turn that a limit had kept out.
+	// Files that a limit has kept out get another chance, too.
 	if now := p.Now(); !p.list.on && (p.list.again || now.Sub(p.list.at) >= ListEvery) {
 		p.mend()
 		p.list.at, p.list.on, p.list.again, p.list.files = now, true, false, make(map[uint32]int)
@@ -148,7 +148,7 @@ func (p *Supply) readAll() {
 	}
 }
 
-// byAge has the older of two files first.
+// byAge puts the older of two files first.
 func byAge(x, y candidate) int {
 	return cmp.Or(cmp.Compare(x.entry.Made, y.entry.Made), cmp.Compare(x.name, y.name))
 }
@@ -165,8 +165,8 @@ func (p *Supply) enqueue(c candidate) {
 	p.list.waiting++
 }
 
-// visits looks at files whose turn it is, the owners' in turn. Of one owner's the oldest
-// come first.
+// visits looks at the files whose turn it is. Owners take turns; the oldest file of an owner
+// comes first.
 func (p *Supply) visits() {
 	for _, q := range p.list.queue {
 		if !slices.IsSortedFunc(q, byAge) {
@@ -190,8 +190,9 @@ func (p *Supply) visits() {
 	}
 }
 
-// visit looks at a file. It refuses a file that was refused before and has not changed without
-// opening it, because closing it would be an event that makes the agent visit it again.
+// visit looks at a file. If the file was refused before and has not changed, visit refuses it
+// again and does not open it: closing it would be an event that makes the agent visit it
+// again.
 func (p *Supply) visit(c candidate) {
 	s := p.suppliers[c.name]
 	if s != nil && p.check(s, p.Now()) {
@@ -211,7 +212,7 @@ func (p *Supply) visit(c candidate) {
 	p.admit(c.name, p.dir.Look(c.name).Made)
 }
 
-// final are the reasons to refuse a segment that hold until it changes.
+// final are the reasons for which a segment is refused until it changes.
 var final = []error{reader.ErrFormat, reader.ErrOwner, shm.ErrFault, shm.ErrSmall, shm.ErrNotRegular, shm.ErrLinks, fs.ErrPermission}
 
 // refuse notes a segment that is not taken.
@@ -241,6 +242,6 @@ func (p *Supply) refuse(file string, err error) {
 	p.Complain(p.dir.Look(file).UID, "refused: %v", err)
 }
 
-// wasOpen is the reason to refuse a segment that was open before and is damaged now. That has
-// been counted and logged already.
+// wasOpen is the reason to refuse a segment that was open before and is damaged now. That
+// damage has been counted and logged already.
 const wasOpen = "damaged"

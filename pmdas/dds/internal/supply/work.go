@@ -8,15 +8,15 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/dds/internal/account"
 )
 
-// share is a user's suppliers of which there is something to take in or to give up.
+// share is those of a user's suppliers that have something to take in or to give up.
 type share struct {
 	user *account.User
 	todo []*Supplier
 }
 
-// work takes in what has come and changed, and gives up what is gone. Each user has an equal
-// share of the time that is left, root and the PCP user first, so that what one causes
-// delays nobody else's.
+// work takes in what has come or changed, and gives up what is gone. Root and the PCP user
+// come first. Each user gets an equal share of the time that is left, so that no user delays
+// another.
 func (p *Supply) work() {
 	shares := p.shares()
 	for len(shares) > 0 {
@@ -35,7 +35,7 @@ func (p *Supply) work() {
 	p.behind = false
 }
 
-// shares lists whose turn it is, in turn.
+// shares lists the users whose turn it is, in the order of their turns.
 func (p *Supply) shares() (list []share) {
 	var at map[*account.User]int
 	add := func(s *Supplier) {
@@ -84,8 +84,8 @@ func class(u *account.User) int {
 	return 1
 }
 
-// serve deals with one user's suppliers for a part of the time that is left, and reports
-// whether that was all.
+// serve deals with one user's suppliers for a part of the time that is left. It reports
+// whether nothing is left to do for them.
 func (p *Supply) serve(s *share, users int) bool {
 	var end time.Duration
 	if p.Budget > 0 {
@@ -112,7 +112,7 @@ func (p *Supply) serve(s *share, users int) bool {
 	return len(s.todo) == 0
 }
 
-// left forgets a supplier that is gone once nothing of it is left.
+// left forgets a supplier that is gone and has been given up completely.
 func (p *Supply) left(s *Supplier) {
 	if !s.gone || s.leaves {
 		return

@@ -1,5 +1,5 @@
-// Package kept says what has to be known of a metric that stays although its supplier is
-// away, for a new process to show it as the one before did.
+// Package kept says what the agent must know of a metric whose supplier is away, so that a
+// new process can show the metric as the one before did.
 package kept
 
 import (
@@ -21,25 +21,25 @@ type Metric struct {
 	Key      string     `json:"key"` // what its number was given to
 	Name     string     `json:"name"`
 	Context  string     `json:"context"`            // path of the fixed context
-	Volatile bool       `json:"volatile,omitempty"` // one of those below it
-	Label    string     `json:"label"`              // of the statistic among those of the context
-	Kind     string     `json:"kind,omitempty"`     // of volatile context
+	Volatile bool       `json:"volatile,omitempty"` // of the volatile contexts below it
+	Label    string     `json:"label"`              // names the statistic among those of the context
+	Kind     string     `json:"kind,omitempty"`     // of the volatile context
 	Stat     string     `json:"stat"`
-	Group    string     `json:"group,omitempty"` // of earlier versions: Context, with "/*" for Volatile
+	Group    string     `json:"group,omitempty"` // written by earlier versions: Context, with "/*" for Volatile
 	Type     pcp.Type   `json:"type"`
 	Sem      pcp.Sem    `json:"sem"`
-	Units    uint32     `json:"units"` // PCP's word
+	Units    uint32     `json:"units"` // as PCP encodes them
 	OneLine  string     `json:"oneline"`
 	Help     string     `json:"help"`
 	Labels   pcp.Labels `json:"labels"`
-	UID      uint32     `json:"uid"` // whose supplier it was
+	UID      uint32     `json:"uid"` // the supplier's user
 
-	// Away is since when it has been without supplier, in Unix seconds; 0 if it had one.
+	// Away is since when it has been without a supplier, in Unix seconds; 0 if it had one.
 	Away int64 `json:"-"`
 }
 
-// Since returns since when the metric has been without supplier: now, where it had one
-// when the agent ended.
+// Since returns since when the metric has been without a supplier. That is now if it had
+// one when the agent ended.
 func (m *Metric) Since(now time.Time) time.Time {
 	if m.Away == 0 || m.Away > now.Unix() {
 		return now
@@ -47,17 +47,17 @@ func (m *Metric) Since(now time.Time) time.Time {
 	return time.Unix(m.Away, 0)
 }
 
-// Decode reads a metric, which is JSON.
+// Decode reads a metric from JSON.
 func Decode(b []byte) (m Metric, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber() // labels as they were
+	d.UseNumber() // numbers in labels stay as they are written
 	err = d.Decode(&m)
 	return m, err
 }
 
 // Read reads a file of an earlier version: a line with its version, a line of JSON for each
-// metric, and a line with a check sum of all before it. One that does not exist is empty.
-// Nothing of a damaged one is believed; it is set aside, which the error tells.
+// metric, and a line with a check sum of all before it. A file that does not exist is
+// empty. A damaged file is set aside and nothing of it is used; the error says so.
 func Read(path string) ([]Metric, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func Read(path string) ([]Metric, error) {
 	if err != nil {
 		aside := journal.SetAside(path)
 		if aside != "" {
-			os.Remove(path) // its other name holds it
+			os.Remove(path) // the file still has its other name
 		}
 		return nil, fmt.Errorf("%s is damaged (%w) and was set aside as %q", path, err, aside)
 	}

@@ -25,7 +25,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Away = 0 // it is kept by itself
+		m.Away = 0 // it is kept separately
 		if got, err := Decode(b); err != nil || !reflect.DeepEqual(got, m) {
 			t.Errorf("%s is %+v, %v", b, got, err)
 		}
@@ -76,7 +76,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestSince: no time of the future, as after a clock was set, keeps a metric for ever.
+// TestSince: a time in the future, as after a clock was set, keeps no metric for ever.
 func TestSince(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for away, want := range map[int64]int64{0: 1000, 900: 900, 1001: 1000} {

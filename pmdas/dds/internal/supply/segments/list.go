@@ -12,8 +12,8 @@ import (
 // cursor reads the names in a folder little by little.
 type cursor struct{ f *os.File }
 
-// next returns up to n further names, and whether they were the last; the call after
-// that begins anew.
+// next returns up to n further names, and whether they were the last. The call after the last
+// names starts again from the beginning.
 func (c *cursor) next(path string, n int) (names []string, last bool, err error) {
 	if c.f == nil {
 		if c.f, err = os.Open(path); err != nil {
@@ -38,9 +38,10 @@ func (c *cursor) end() {
 	}
 }
 
-// List returns the names of segments and of all other entries but the folders of claims and
+// List returns the names of segments and of all other entries except the folders of claims and
 // notices, up to n together. It also returns whether these were the last. The next call goes
-// on where this one stopped, or begins anew. An entry that exists all the time is listed once.
+// on where this one stopped, or starts again. An entry that stays in the directory is listed
+// once.
 func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 	list, last, err := d.files.next(d.path, n)
 	for _, name := range list {
@@ -56,7 +57,7 @@ func (d *Dir) List(n int) (segments, others []string, last bool, err error) {
 
 // Claims returns what is in the folder of claims, for RemoveStray, as List does.
 func (d *Dir) Claims(n int) (names []string, last bool) {
-	names, last, _ = d.claims.next(d.Path(layout.ClaimsDir), n) // of an error suppliers are told
+	names, last, _ = d.claims.next(d.Path(layout.ClaimsDir), n) // an error is reported to suppliers elsewhere
 	for i := range names {
 		names[i] = claimsPart + names[i]
 	}
@@ -66,19 +67,19 @@ func (d *Dir) Claims(n int) (names []string, last bool) {
 // Entry is what is known of a file that has not been opened.
 type Entry struct {
 	UID  uint32 // its owner
-	Made int64  // when, see below, in nanoseconds since 1970
+	Made int64  // when it was made, in nanoseconds since 1970; see Look
 	Mark Mark
 }
 
-// Mark tells whether a file is still as it was: the zero Mark is that of none.
+// Mark tells whether a file is unchanged. The zero Mark means that there is no file.
 type Mark struct {
 	ino, size uint64
 	changed   int64
 }
 
-// Look returns what a file is, or the zero Entry where there is none. Nobody can set the
-// time when a file was made, unlike the others that it has; where the file system does
-// not keep that, the time of the file's last change stands in for it.
+// Look returns what a file is, or the zero Entry if there is none. Unlike a file's other
+// times, nobody can set the time when it was made. If the file system does not keep that time,
+// Look uses the time of the file's last change.
 func (d *Dir) Look(name string) Entry {
 	var st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, d.Path(name), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st) != nil {

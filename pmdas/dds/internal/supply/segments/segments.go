@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
-// Dir is the directory as it is watched. Its methods belong to one goroutine.
+// Dir is the watched directory. Its methods must be called from one goroutine.
 type Dir struct {
 	path  string
 	watch *segdir.Watch
@@ -48,11 +48,11 @@ func IsSegment(name string) bool {
 	return strings.HasSuffix(name, layout.Suffix) && !strings.HasPrefix(name, ".")
 }
 
-// Events returns the names of segments that something has happened to since the last
-// call: published, removed, renamed, lengthened, cut off, or closed by a process. Stores
-// into mapped memory are no events. It does not wait. Much that happens at once comes in
-// several calls. The names are good until the next. The errors are those of
-// segdir.Watch.Names: List tells what was lost.
+// Events returns the names of segments to which something has happened since the last
+// call: they were published, removed, renamed, lengthened, cut off, or closed by a
+// process. Stores into mapped memory are no events. Events does not wait. If much
+// happens at once, several calls return it. The names are good until the next call. The
+// errors are those of segdir.Watch.Names; after an error List finds what was lost.
 func (d *Dir) Events() (map[string]bool, error) {
 	clear(d.names)
 	all, err := d.watch.Names()

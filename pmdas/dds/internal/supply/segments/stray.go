@@ -14,12 +14,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// claimsPart is what the names of Claims begin with.
+// claimsPart is the beginning of the names that Claims returns.
 const claimsPart = layout.ClaimsDir + "/"
 
-// RemoveStray removes a file that no supplier can use, and reports whether it did. That is a
-// file that has not changed since the given time and on which no process holds a lock; each
-// living supplier holds one. In the folder of claims it is any entry that is not the file of
+// RemoveStray removes a file that no supplier can use, and reports whether it did. Such a
+// file has not changed since the given time, and no process holds a lock on it; each living
+// supplier holds one. In the folder of claims, such an entry is any that is not the file of
 // the user in its name.
 func (d *Dir) RemoveStray(name string, before time.Time) (bool, error) {
 	var st unix.Stat_t
@@ -46,8 +46,8 @@ func (d *Dir) RemoveStray(name string, before time.Time) (bool, error) {
 	return gone, err
 }
 
-// held reports whether somebody has a lock on a file, or may have. A supplier's file is
-// open to the agent before it is locked.
+// held reports whether somebody has, or may have, a lock on a file. A supplier makes its
+// file readable for the agent before it locks it.
 func (d *Dir) held(name string, st *unix.Stat_t) bool {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return false
@@ -65,8 +65,8 @@ func (d *Dir) held(name string, st *unix.Stat_t) bool {
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &all) != nil || all.Type != unix.F_UNLCK
 }
 
-// RemoveFree removes a segment on which nobody holds a lock, however young it is, and one
-// that nobody but its owner can read. It reports whether it did.
+// RemoveFree removes a segment if nobody holds a lock on it, however young it is, or if only
+// its owner can read it. It reports whether it did.
 func (d *Dir) RemoveFree(name string) bool {
 	var st unix.Stat_t
 	if unix.Lstat(d.Path(name), &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -78,13 +78,13 @@ func (d *Dir) RemoveFree(name string) bool {
 	return d.Remove(name) == nil
 }
 
-// ownClaims reports whether an entry of the folder of claims is what it should be.
+// ownClaims reports whether an entry of the folder of claims is what its name says.
 func ownClaims(entry string, st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && entry == strconv.FormatUint(uint64(st.Uid), 10)
 }
 
 // evict takes an entry out of the folder of claims. A folder that is not empty cannot be
-// removed, but gives the name up.
+// removed, but it can be renamed.
 func (d *Dir) evict(entry string) (bool, error) {
 	path := d.Path(claimsPart + entry)
 	err := unix.Unlink(path)

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/internal/kit/segdir"
 )
 
-// TestUnreadable: of what the agent may not open, it removes only what no supplier has
-// got as far as to hold.
+// TestUnreadable: of the files that the agent may not open, it removes only those that
+// no supplier can hold yet.
 func TestUnreadable(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("run by root: it becomes another user")
@@ -41,7 +41,7 @@ func TestUnreadable(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if err := syscall.Setfsuid(agent); err != nil {
 			t.Error(err)
 		}
