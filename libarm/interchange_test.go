@@ -258,7 +258,7 @@ func TestLowerSanitized(t *testing.T) {
 			p := place{t.TempDir(), "gcc", c.flags}
 			env := []string{"TSAN_OPTIONS=halt_on_error=1:die_after_fork=0", "ASAN_OPTIONS=detect_leaks=0"}
 			run(t, nil, "sh", "-c", fmt.Sprintf("gcc %s -shared -fPIC -o %s/scripted.so interchange/scripted.c", defs, p.dir))
-			p.compile(t, "rules", "interchange/rules.c src/*.c "+base("file", "held", "process", "text"), "-rdynamic")
+			p.compile(t, "rules", "interchange/rules.c src/*.c "+base("file", "held", "late", "process", "text", "under"), "-rdynamic")
 			for _, name := range c.rules {
 				run(t, env, p.path("rules"), p.path("scripted.so"), name)
 			}
