@@ -12,15 +12,15 @@ import (
 	"syscall"
 )
 
-// Damage tells of a file parts of which could not be trusted. A record that was written in
-// part, at the end of the file, is no damage.
+// Damage describes a file that has parts which cannot be trusted. A record that was only
+// partly written at the end of the file is not damage.
 type Damage struct {
 	Path     string // the file
-	SetAside string // where it is kept as it was; empty where that failed
-	Reason   string // what was wrong first
+	SetAside string // where the damaged file is kept; empty if that failed
+	Reason   string // the first thing that was wrong
 	Lost     int64  // bytes that cannot be trusted
-	Lines    int    // in so many lines
-	Nothing  bool   // there is nothing that can be
+	Lines    int    // lines that these bytes are in
+	Nothing  bool   // nothing in the file can be trusted
 }
 
 // String says all of it in one line.
@@ -35,16 +35,16 @@ func (d *Damage) String() string {
 // keepDamaged is how many damaged files stay beside the good one.
 const keepDamaged = 4
 
-// setAside gives a damaged file a second name, and returns it. The first name stays until a
-// good file replaces it.
+// setAside gives a damaged file a second name and returns it. The first name stays until a
+// good file replaces the damaged one.
 func (j *Journal) setAside() string {
 	j.step("link")
 	defer j.step("link done")
 	return SetAside(j.path)
 }
 
-// SetAside gives a damaged file a second name beside it, and returns that, or "" where it
-// could not. Of all the files that were set aside the last four stay.
+// SetAside gives a damaged file a second name beside it and returns that name, or "" if it
+// could not. Of all the files that were set aside, the last four are kept.
 func SetAside(path string) string {
 	numbers := damagedFiles(path)
 	for _, n := range numbers {
@@ -71,7 +71,7 @@ func damagedName(path string, n int) string { return fmt.Sprintf("%s.damaged-%d"
 
 // damagedFiles returns the numbers of the files set aside so far, ascending.
 func damagedFiles(path string) []int {
-	// In a directory that cannot be listed there are none to be counted.
+	// If the directory cannot be listed, no files are counted.
 	files, _ := os.ReadDir(filepath.Dir(path))
 	var numbers []int
 	for _, f := range files {
@@ -90,12 +90,13 @@ func sameNames(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// ErrLocked is the error of Lock where another process has the lock.
+// ErrLocked is the error of Lock if another process has the lock.
 var ErrLocked = errors.New("journal: the file belongs to another process")
 
-// Lock makes the file of that name the one that tells who may write, and locks it until it
-// is closed or the process ends. It does not wait. The file stays behind: removed, two
-// processes could lock two files of one name.
+// Lock opens or makes the file of that name and locks it. The process that holds the lock
+// is the one that may write. The lock holds until the file is closed or the process ends.
+// Lock does not wait. The file stays behind: if it were removed, two processes could lock
+// two files of one name.
 func Lock(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {

@@ -1,23 +1,23 @@
-// Package journal keeps records in a file for processes that may be killed at any
-// moment. Records are appended, each with a check sum, a batch of them in one write(2):
-// what Append has returned from is in the file, even if the process is killed in the next
-// instruction. Only a power failure can take it back, until Sync has returned.
+// Package journal keeps records in a file for processes that may be killed at any moment.
+// Records are appended, each with a check sum; one write(2) appends a batch of them. Once
+// Append has returned, its records are in the file, even if the process is killed in the next
+// instruction. Until Sync has returned, a power failure can still lose them.
 //
-// A file is text, a record a line:
+// A file is text with one record a line:
 //
 //	7dd8e04b rtime-journal 1
 //	1a2b3c4d what the user of the journal has written
 //
-// From time to time the file is folded: a new one is written that holds only what is
-// still needed, and renamed over the old one. Whatever happens, one of the two is there
-// whole. Append goes on meanwhile; it never waits for fsync(2) or rename(2), only for
-// the kernel to copy what is written.
+// From time to time the file is folded: a new file is written that holds only what is still
+// needed, and is then renamed over the old one. Whatever happens, one of the two is complete.
+// Append goes on in the meantime. It never waits for fsync(2) or rename(2), only for the
+// kernel to copy what is written.
 //
-// A record that was written in part, at the end of the file, is cut off at the next Open.
-// Lines elsewhere whose check sum does not match are left out and everything else is
-// kept; the file as it was is set aside then, see Damage.
+// If a record at the end of the file was only partly written, the next Open cuts it off. Lines
+// elsewhere whose check sum does not match are left out, and everything else is kept. The
+// damaged file is then set aside; see Damage.
 //
-// A Journal may be used by several threads, but by one process only: see Lock.
+// Several threads may use a Journal, but only one process: see Lock.
 package journal
 
 import (
@@ -36,48 +36,49 @@ import (
 // ErrClosed is the error of a Journal that was closed.
 var ErrClosed = errors.New("journal: closed")
 
-// Options are for tests. Everybody else uses the zero value.
+// Options are for tests. All other users pass the zero value.
 type Options struct {
-	// Step, if not nil, is called before and after each thing that is done to the file
-	// system, by the goroutine that does it: "open", "write", "fsync", "rename",
-	// "cut", "link" and "remove" before, the same with " done" after.
+	// Step, if not nil, is called before and after each operation on the file system, by the
+	// goroutine that does it. Before the operation the text is "open", "write", "fsync",
+	// "rename", "cut", "link" or "remove"; after it, the same text with " done" added.
 	Step func(what string)
 }
 
-// Journal is an open file of records. Append, Size and Grown may be called by any number
-// of goroutines, at any time; they do not wait for the others, which may take as long as
-// the disk does.
+// Journal is an open file of records. Any number of goroutines may call Append, Size and Grown
+// at any time. These do not wait for the other methods, which may take as long as the disk
+// does.
 type Journal struct {
 	path string
 	step func(string)
 
-	slow sync.Mutex // held by who waits for the disk; taken before mu
+	slow sync.Mutex // held while waiting for the disk; taken before mu
 
-	// mu is never held while the disk is waited for.
+	// mu is never held while waiting for the disk.
 	mu      sync.Mutex
 	file    *file  // nil when closed
 	base    int64  // its size after it was last folded
 	damaged bool   // until it is folded
-	cutOff  int64  // bytes of a record in part that Open has cut off
-	folding bool   // what is appended goes into tail as well
-	tail    []byte // or, when there is a next, into that
-	next    *file  // the file that is about to take the place of file
-	failed  error  // why it must not
+	cutOff  int64  // bytes of a partly written record that Open has cut off
+	folding bool   // what is appended goes into tail or next as well
+	tail    []byte // used while there is no next
+	next    *file  // the file that will replace file
+	failed  error  // why next must not replace file
 }
 
 // file is a file that only this process appends to.
 type file struct {
 	*os.File
 	size int64 // of whole lines
-	torn bool  // there may be part of a line after them
+	torn bool  // there may be part of a line after these
 }
 
-// Open opens the file at path, which is made if it is not there, and calls replay with
-// each record of it in order. replay must not keep the slice; a record that it refuses
-// counts as damaged. A damaged file, which Damage tells of, takes no records until Fold has
-// replaced it.
+// Open opens the file at path and calls replay with each of its records in order. If the file
+// is not there, Open makes it. replay must not keep the slice. A record that replay refuses
+// counts as damaged. Open describes a damaged file in the Damage that it returns; such a file
+// takes no records until Fold has replaced it.
 //
-// The error is that the file cannot be read or written. replay may have been called then.
+// The error is that the file cannot be read or written. replay may have been called before
+// that.
 func Open(path string, replay func(record []byte) error, o Options) (*Journal, *Damage, error) {
 	j := &Journal{path: path, step: o.Step}
 	if j.step == nil {
@@ -114,7 +115,7 @@ func Open(path string, replay func(record []byte) error, o Options) (*Journal, *
 	return j, damage, nil
 }
 
-// load reads the file; one that is not there is nil.
+// load reads the file. It returns a nil file if there is none.
 func (j *Journal) load(replay func([]byte) error) (*os.File, found, error) {
 	j.step("open")
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -141,8 +142,8 @@ func readFile(f *os.File, size int64, replay func([]byte) error) (found, error) 
 	return read(io.NewSectionReader(f, 0, size), replay)
 }
 
-// Peek calls replay with each record that can be trusted of a file that another process
-// may be appending to. A file that is not there has no records.
+// Peek calls replay with each record of a file that can be trusted. Another process may append
+// to the file at the same time. A file that is not there has no records.
 func Peek(path string, replay func(record []byte) error) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,9 +157,9 @@ func Peek(path string, replay func(record []byte) error) error {
 	return err
 }
 
-// Append appends the records of a batch in one write(2). After an error the file ends with
-// a whole record as before. If the file was being folded, it may hold the records of the batch
-// all the same; the caller may append them again in any case.
+// Append appends the records of a batch in one write(2). After an error the file still ends
+// with a whole record. If the file was being folded, it may hold the records of the batch in
+// spite of the error; the caller may append them again in any case.
 func (j *Journal) Append(b *Batch) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,7 +177,7 @@ func (j *Journal) Append(b *Batch) error {
 	}
 	switch {
 	case j.next != nil:
-		// One of the two files will be the one that counts.
+		// Only one of the two files will stay.
 		if err := j.next.append(b.lines, j.step); err != nil {
 			j.failed = err
 			return err
@@ -187,7 +188,8 @@ func (j *Journal) Append(b *Batch) error {
 	return nil
 }
 
-// append writes lines at the end. What was written in part is cut off again.
+// append writes lines at the end. If they are only partly written, it cuts that part off
+// again.
 func (f *file) append(lines []byte, step func(string)) error {
 	if f.torn {
 		if err := f.cut(step); err != nil {
@@ -205,7 +207,7 @@ func (f *file) append(lines []byte, step func(string)) error {
 	return nil
 }
 
-// cut cuts off what is after the last whole line.
+// cut cuts off everything after the last whole line.
 func (f *file) cut(step func(string)) error {
 	step("cut")
 	err := f.Truncate(f.size)
@@ -224,24 +226,24 @@ func (j *Journal) Size() int64 {
 	return j.file.size
 }
 
-// CutOff returns how many bytes Open has cut off at the end of the file: a record, or
-// several, that were written in part.
+// CutOff returns how many bytes Open has cut off at the end of the file: one record or several
+// that were only partly written.
 func (j *Journal) CutOff() int64 { return j.cutOff }
 
-// foldMin is how many bytes a file grows by, at least, before folding is worth while.
+// foldMin is how many bytes a file must have grown by before folding is worth while.
 const foldMin = 1 << 20
 
-// Grown reports whether the file has become so much longer since it was last folded that
-// folding it is worth while. Folded each time, a file costs three times the bytes that
-// are appended, at most.
+// Grown reports whether the file has grown so much since it was last folded that folding is
+// worth while. If it is folded each time that Grown is true, all writes together are at most
+// three times the bytes that are appended.
 func (j *Journal) Grown() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.file != nil && j.file.size > 2*j.base+foldMin
 }
 
-// Sync waits until all that was appended is on the disk. A file that somebody has removed
-// meanwhile is there again afterwards.
+// Sync waits until all that was appended is on the disk. If somebody has removed the file,
+// Sync puts it back.
 func (j *Journal) Sync() error {
 	j.slow.Lock()
 	defer j.slow.Unlock()
@@ -258,8 +260,8 @@ func (j *Journal) Sync() error {
 	return err
 }
 
-// Present reports whether the file is still in its place. If it is not, somebody has removed
-// it, or its directory, and Sync puts it back.
+// Present reports whether the file is still in its place. If somebody has removed the file or
+// its directory, Sync puts it back.
 func (j *Journal) Present() bool {
 	f := j.current()
 	return f != nil && sameFile(f, j.path)
@@ -306,8 +308,8 @@ func (j *Journal) readTo(size int64, f func(record []byte) error) error {
 	return errors.Join(err, bad)
 }
 
-// Writing writes the records of a new file with add. It may read those that there were when
-// folding began with read.
+// Writing writes the records of a new file with add. It may use read to get the records that
+// the file had when folding began.
 type Writing func(add func(record []byte) error, read func(each func(record []byte) error) error) error
 
 // All is the Writing that leaves nothing out.
@@ -315,9 +317,9 @@ func All(add func(record []byte) error, read func(each func(record []byte) error
 	return read(add)
 }
 
-// Fold writes a new file and renames it over the old one. What is appended after Fold has
-// begun comes after what write has written. After an error the old file is still in its
-// place, or the new one is and may be lost by a power failure.
+// Fold writes a new file and renames it over the old one. Records that are appended after Fold
+// has begun follow those that write has written. After an error the old file is still in its
+// place, or the new one is in its place but a power failure may lose it.
 func (j *Journal) Fold(write Writing) error {
 	j.slow.Lock()
 	defer j.slow.Unlock()
@@ -327,10 +329,10 @@ func (j *Journal) Fold(write Writing) error {
 	return j.fold(write)
 }
 
-// tailMax is how many bytes Append may have to wait for while the tail is copied.
+// tailMax is how many bytes of the tail Append may have to wait for.
 const tailMax = 64 << 10
 
-// fold wants slow held, or nobody else to know of j.
+// fold needs slow to be held, unless nobody else knows of j.
 func (j *Journal) fold(write Writing) error {
 	j.mu.Lock()
 	j.folding, j.tail, j.failed = true, nil, nil
@@ -360,8 +362,8 @@ func (j *Journal) fold(write Writing) error {
 	return j.syncDir()
 }
 
-// create writes the new file beside the old one, and puts what is appended meanwhile into
-// it. It returns the file after an error, too, if there is one.
+// create writes the new file beside the old one, with everything that is appended in the
+// meantime. Even after an error it returns the file if it has made one.
 func (j *Journal) create(write Writing, read func(func([]byte) error) error) (*file, error) {
 	j.step("open")
 	f, err := os.OpenFile(j.path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
@@ -397,8 +399,9 @@ func (j *Journal) create(write Writing, read func(func([]byte) error) error) (*f
 	return next, err
 }
 
-// copyTail writes what was appended meanwhile, and reports whether there may be more. When
-// little is left Append waits for that, and then writes into both files.
+// copyTail writes what was appended in the meantime, and reports whether there may be more.
+// When little is left, Append waits until that is written. From then on Append writes into
+// both files.
 func (j *Journal) copyTail(next *file, err *error) (more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -430,7 +433,7 @@ func (w writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// replace renames the new file over the old one, unless it lacks something.
+// replace renames the new file over the old one, unless the new one lacks something.
 func (j *Journal) replace(next *file) error {
 	j.mu.Lock()
 	err := j.failed
@@ -438,15 +441,16 @@ func (j *Journal) replace(next *file) error {
 	if err != nil {
 		return err
 	}
-	// If appending to the new file fails from here on, Append says that nothing was
-	// appended, although it may be in the old one.
+	// If appending to the new file fails from here on, Append returns an error, although the
+	// old file may hold the records.
 	j.step("rename")
 	err = os.Rename(j.path+newSuffix, j.path)
 	j.step("rename done")
 	return err
 }
 
-// newSuffix is that of a file that is being written. One that is left over is written over.
+// newSuffix is the suffix of a file that is being written. If such a file is left over, the
+// next one overwrites it.
 const newSuffix = ".new"
 
 func (j *Journal) syncDir() error {
@@ -461,7 +465,7 @@ func (j *Journal) syncDir() error {
 	return err
 }
 
-// Close gives the file up. It does not Sync.
+// Close closes the file. It does not Sync.
 func (j *Journal) Close() error {
 	j.slow.Lock()
 	defer j.slow.Unlock()

@@ -83,7 +83,7 @@ func TestAppend(t *testing.T) {
 			t.Errorf("Size is %d, the file has %d bytes, %v", j.Size(), info.Size(), err)
 		}
 		if run == 2 {
-			continue // without Close, as a kill leaves it
+			continue // without Close, as after a kill
 		}
 		must(t, j.Close())
 		must(t, j.Close())
@@ -115,8 +115,8 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// TestEveryTear: whatever is there of the last batch, nothing before it is lost, and of it
-// no record is there in part.
+// TestEveryTear: however much of the last batch is in the file, nothing before it is lost, and
+// no record of it is there in part.
 func TestEveryTear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	j, _, _ := open(t, path, Options{})
@@ -146,8 +146,8 @@ func TestEveryTear(t *testing.T) {
 	}
 }
 
-// TestEveryByteDamaged: what is not damaged is kept, the file is set aside, and the damage
-// is gone after folding.
+// TestEveryByteDamaged: undamaged records are kept, the file is set aside, and the damage is
+// gone after folding.
 func TestEveryByteDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	j, _, _ := open(t, path, Options{})
@@ -156,7 +156,7 @@ func TestEveryByteDamaged(t *testing.T) {
 	must(t, j.Close())
 	data, err := os.ReadFile(path)
 	must(t, err)
-	starts := []int{bytes.Index(data, []byte("\n")) + 1} // of records
+	starts := []int{bytes.Index(data, []byte("\n")) + 1} // starts of the records
 	for range all {
 		starts = append(starts, starts[len(starts)-1]+bytes.IndexByte(data[starts[len(starts)-1]:], '\n')+1)
 	}
@@ -168,7 +168,8 @@ func TestEveryByteDamaged(t *testing.T) {
 			bad := bytes.Clone(data)
 			bad[i] = b
 			must(t, os.WriteFile(path, bad, 0o644))
-			// A newline that is lost takes the next record with it, or makes the last one torn.
+			// If a newline is lost, the next record is lost with it, or the last record is
+			// torn.
 			var want []string
 			for n := range all {
 				if i < starts[n]-1 || i >= starts[n+1] {
@@ -234,7 +235,7 @@ func TestRefused(t *testing.T) {
 	must(t, j.Close())
 }
 
-// TestOtherFiles: what is no file of this version is neither believed nor touched.
+// TestOtherFiles: a file that is not of this version is neither used nor changed.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	later := string(appendLine(nil, []byte("rtime-journal 2"))) + "whatever\n"
@@ -256,8 +257,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFoldWhileAppending: nothing that is appended while the file is folded is lost, and
-// the file that the name stands for has it, at each step.
+// TestFoldWhileAppending: nothing that is appended while the file is folded is lost. At each
+// step, the file with the journal's name has it.
 func TestFoldWhileAppending(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	var j *Journal
@@ -289,7 +290,7 @@ func TestFoldWhileAppending(t *testing.T) {
 		}
 	}
 	locked := func(what string) {
-		if j != nil && !j.mu.TryLock() { // where Append itself is at it
+		if j != nil && !j.mu.TryLock() { // Append itself is running
 			return
 		} else if j != nil {
 			j.mu.Unlock()
@@ -321,7 +322,7 @@ func TestFoldWhileAppending(t *testing.T) {
 	}
 }
 
-// TestFoldFails: without room the old file stays, and goes on to take records.
+// TestFoldFails: if there is no room, the old file stays and still takes records.
 func TestFoldFails(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("journal-test", dir, "tmpfs", 0, "size=64k"); err != nil {
@@ -353,11 +354,11 @@ func TestFoldFails(t *testing.T) {
 	if damage != nil || len(got) != 4 || got[3] != "three" {
 		t.Errorf("%v, %d records", damage, len(got))
 	}
-	must(t, j.Close()) // before the file system goes
+	must(t, j.Close()) // before the file system is removed
 }
 
-// TestAppendWaitsForNothing: while the disk takes its time over fsync, rename and the copying
-// of a file, Append does not.
+// TestAppendWaitsForNothing: Append does not wait while fsync, rename or the copying of a file
+// takes long.
 func TestAppendWaitsForNothing(t *testing.T) {
 	for _, slow := range []string{"fsync", "rename", "open"} {
 		var mu sync.Mutex
@@ -381,7 +382,7 @@ func TestAppendWaitsForNothing(t *testing.T) {
 		go func() { done <- j.Fold(All) }()
 		<-reached
 		for i := range 1000 {
-			appendAll(t, j, fmt.Sprint(i)) // hangs if it waits for the disk
+			appendAll(t, j, fmt.Sprint(i)) // hangs if Append waits for the disk
 		}
 		var r reading
 		must(t, Peek(path, r.add))
@@ -398,7 +399,7 @@ func TestAppendWaitsForNothing(t *testing.T) {
 	}
 }
 
-// TestRemoved: Sync puts a file back that somebody has removed.
+// TestRemoved: if somebody has removed the file, Sync puts it back.
 func TestRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	j, _, _ := open(t, path, Options{})

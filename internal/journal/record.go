@@ -24,10 +24,11 @@ const lineHead = 9
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Batch is a number of records that are appended together. The zero value is empty.
+// Batch is a set of records that are appended together. The zero value is empty.
 type Batch struct{ lines []byte }
 
-// Add adds a record: up to MaxRecord bytes without newline. The error is that it is not.
+// Add adds a record of up to MaxRecord bytes without newline. It returns an error for
+// any other record.
 func (b *Batch) Add(record []byte) error {
 	if len(record) > MaxRecord {
 		return fmt.Errorf("journal: a record of %d bytes; at most %d are allowed", len(record), MaxRecord)
@@ -62,14 +63,14 @@ func parseLine(line []byte) (record []byte, ok bool) {
 	return record, sum == [4]byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)}
 }
 
-// found is what reading a file has found.
+// found is what was found while a file was read.
 type found struct {
-	end     int64  // of the last whole line
+	end     int64  // end of the last whole line
 	torn    int64  // bytes after it
 	lost    int64  // bytes in lines that cannot be trusted
-	lines   int    // so many lines
-	trusted int    // records
-	reason  string // what was wrong first
+	lines   int    // lines that these bytes are in
+	trusted int    // records that can be trusted
+	reason  string // the first thing that was wrong
 }
 
 func (s *found) damage(n int64, reason string) {
@@ -82,11 +83,12 @@ func (s *found) damage(n int64, reason string) {
 	}
 }
 
-// errVersion says that a file is of another version: it is whole, and not to be touched.
+// errVersion says that a file is of another version. Such a file is complete and must
+// not be changed.
 var errVersion = errors.New("journal: a file of another version")
 
-// read calls f with each record that can be trusted; f may refuse it, and must not keep
-// it. The error is that the file cannot be read, or is of another version.
+// read calls f with each record that can be trusted. f may refuse the record and must
+// not keep it. The error is that the file cannot be read, or is of another version.
 func read(r io.Reader, f func(record []byte) error) (s found, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var long []byte // the beginning of a line that is longer than the buffer

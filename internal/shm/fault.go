@@ -13,9 +13,9 @@ import (
 // backs: the file was cut off, or its storage was lost.
 var ErrFault = errors.New("the file was cut off under its mapping")
 
-// Guard calls f, which may load from the mapping. A fault in the mapping
-// ends f, and Guard returns an error that wraps ErrFault. All other panics go on. A
-// Guard costs as much as two deferred calls. Guards may be nested.
+// Guard calls f, which may load from the mapping. A fault in the mapping ends f, and
+// Guard returns an error that wraps ErrFault. All other panics go on. A Guard costs as
+// much as two deferred calls. Guards may be nested.
 func (m *Map) Guard(f func()) (err error) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
@@ -28,7 +28,8 @@ func (m *Map) Guard(f func()) (err error) {
 	return nil
 }
 
-// fault makes an error of a fault in the mapping. It panics again with any other panic.
+// fault turns a fault in the mapping into an error. It panics again with any other
+// panic.
 func (m *Map) fault(bad any) error {
 	e, ok := bad.(interface {
 		runtime.Error

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain is also the process that holds a lock: locks do not conflict with those of
-// the process that holds them.
+// TestMain is also the process that holds a lock: a process's own locks do not
+// conflict with each other.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SHM_TEST_LOCK"); path != "" {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLocked: a lock is seen while its process lives, and not when it was killed.
+// TestLocked: a lock is seen while its process lives, and no longer once the process
+// was killed.
 func TestLocked(t *testing.T) {
 	path := file(t, 100)
 	m := open(t, path, Options{Max: 1000})
@@ -44,7 +45,7 @@ func TestLocked(t *testing.T) {
 	}
 	holder := exec.Command(os.Args[0])
 	holder.Env = append(os.Environ(), "SHM_TEST_LOCK="+path)
-	in, err := holder.StdinPipe() // kept open, or the holder would end
+	in, err := holder.StdinPipe() // open until the test ends, because the holder ends with it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestLocked(t *testing.T) {
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = holder.Wait() // says that it was killed
+	_ = holder.Wait() // its error is that it was killed
 	if locked(0) {
 		t.Error("the lock outlives its process")
 	}

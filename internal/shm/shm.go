@@ -1,11 +1,11 @@
 //go:build linux
 
-// Package shm reads files that other processes write through shared mappings. It trusts
-// nothing in them: it opens only regular files with one name and a bounded size, checks
-// every offset against the mapping, and reads words atomically. A file that
-// is cut off under the mapping causes an error and does not end the process.
+// Package shm reads files that other processes write through shared mappings. It trusts nothing
+// in them: it opens only regular files with one name and a bounded size, checks every offset
+// against the mapping, and reads words atomically. If a file is cut off under the mapping, the
+// methods return an error and the process does not end.
 //
-// No other package turns offsets into pointers. This one does not know what the files
+// No other package turns offsets into pointers. This package does not know what the files hold.
 // hold.
 package shm
 
@@ -29,16 +29,16 @@ var (
 
 // Options say what files Open accepts. Sizes are in bytes.
 type Options struct {
-	Min, Max int64 // limits of the file's size; Min 0 stands for 1, Max must be given
+	Min, Max int64 // limits of the file's size; Min 0 means 1, and Max must be given
 
-	// Solid refuses a file that has less storage than its size. A load from a hole in a
-	// file on tmpfs allocates memory, which the kernel charges to the reader.
+	// Solid refuses a file that has less storage than its size. A load from a hole in a file on
+	// tmpfs allocates memory, and the kernel charges the reader for it.
 	Solid bool
 }
 
-// Map is a file mapped into memory. One goroutine at a time may call its methods. Other
-// processes write into the file meanwhile: only a copy stays as it is. After Close all
-// accesses are out of bounds.
+// Map is a file mapped into memory. Its methods must be called from one goroutine at a time.
+// Other processes may write into the file at any time, so only a copy does not change. After
+// Close all accesses are out of bounds.
 type Map struct {
 	path string
 	fd   int
@@ -48,22 +48,21 @@ type Map struct {
 	size uint64         // of mem
 }
 
-// Stat is what the file system says of an open file.
+// Stat is what the file system says about an open file.
 type Stat struct {
 	UID    uint32
 	Size   int64 // bytes
-	Stored int64 // bytes of storage that the file has, without its holes
+	Stored int64 // bytes of storage that the file has; holes have none
 	Links  uint64
 	Dev    uint64
 	Ino    uint64
 }
 
-// storedUnit is the unit of st_blocks, see stat(2).
+// storedUnit is the unit of st_blocks; see stat(2).
 const storedUnit = 512
 
-// Open opens a file and maps all of it. It does not follow a symbolic link at the end of
-// the path, and it never waits, whatever kind of file it finds. The error is an
-// *fs.PathError.
+// Open opens a file and maps all of it. It does not follow a symbolic link at the end of the
+// path. It never waits, whatever kind of file it finds. The error is an *fs.PathError.
 func Open(path string, o Options) (*Map, error) {
 	m := &Map{path: path, opts: o, fd: -1}
 	var err error
@@ -82,7 +81,7 @@ func (m *Map) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: m.path, Err: err}
 }
 
-// check looks at what was opened, and maps it.
+// check checks the file that was opened, and maps it.
 func (m *Map) check() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(m.fd, &st); err != nil {
@@ -101,7 +100,7 @@ func statOf(st *unix.Stat_t) Stat {
 	return Stat{UID: st.Uid, Size: st.Size, Stored: st.Blocks * storedUnit, Links: uint64(st.Nlink), Dev: uint64(st.Dev), Ino: st.Ino}
 }
 
-// Solid returns an error that wraps ErrHoles where a file that has to be solid is not.
+// Solid returns an error that wraps ErrHoles if a file that has to be solid is not.
 func (m *Map) Solid() error {
 	st, err := m.Stat()
 	if err != nil {
@@ -140,7 +139,7 @@ func (m *Map) mapTo(st Stat) error {
 
 func (m *Map) unmap() {
 	if m.mem != nil {
-		_ = unix.Munmap(m.mem) // fails for no mapping of ours
+		_ = unix.Munmap(m.mem) // cannot fail for our own mapping
 	}
 	m.mem, m.base, m.size = nil, nil, 0
 }
@@ -158,8 +157,9 @@ func (m *Map) Grow() error {
 	return m.mapTo(st)
 }
 
-// Data returns the first part at or after off that is no hole, as far as the file system tells;
-// it may have unwritten parts. If there is none, from is the length of what is mapped.
+// Data returns the first part at or after off that is not a hole, as far as the file system
+// tells. That part may include storage that was never written. If there is none, from is the
+// length of what is mapped.
 func (m *Map) Data(off uint64) (from, to uint64) {
 	data, err := unix.Seek(m.fd, int64(off), unix.SEEK_DATA)
 	if err == unix.ENXIO {
@@ -178,7 +178,7 @@ func (m *Map) Data(off uint64) (from, to uint64) {
 // Len returns how many bytes are mapped.
 func (m *Map) Len() uint64 { return m.size }
 
-// Stat asks the file system.
+// Stat asks the file system about the file.
 func (m *Map) Stat() (Stat, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(m.fd, &st); err != nil {

@@ -118,8 +118,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTruncated: all ways of reading survive a file that was cut off, and
-// what is left of it can still be read.
+// TestTruncated: all ways of reading survive a file that was cut off. What is
+// left of it can still be read.
 func TestTruncated(t *testing.T) {
 	path := file(t, 3*page)
 	m := open(t, path, Options{Max: 1 << 20})
@@ -156,7 +156,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestGuardLetsOthersPass: a mistake in f is no fault of the file's.
+// TestGuardLetsOthersPass: Guard does not blame the file for a mistake in f.
 func TestGuardLetsOthersPass(t *testing.T) {
 	m := open(t, file(t, page), Options{Max: 1 << 20})
 	for name, f := range map[string]func(){

@@ -11,9 +11,9 @@ import (
 // Has reports whether n bytes at off are mapped. It cannot overflow.
 func (m *Map) Has(off, n uint64) bool { return n <= m.size && off <= m.size-n }
 
-// The loads below are atomic and ordered as those of sync/atomic. If the word
-// is not wholly mapped or not aligned to its size, they touch nothing and ok is false.
-// They fault if the file has been cut off: see Guard.
+// The loads below are atomic and ordered as those of sync/atomic. If the word is not
+// wholly mapped or not aligned to its size, they load nothing and ok is false. They
+// fault if the file has been cut off: see Guard.
 
 // Load64 reads a 64-bit word.
 func (m *Map) Load64(off uint64) (v uint64, ok bool) {
@@ -31,9 +31,9 @@ func (m *Map) Load32(off uint64) (v uint32, ok bool) {
 	return atomic.LoadUint32((*uint32)(unsafe.Add(m.base, off))), true
 }
 
-// Copy copies len(b) bytes from off, in no particular order: if a value changes
-// meanwhile, b may get a part of it. Unless all the bytes are mapped, b does not change
-// and ok is false.
+// Copy copies len(b) bytes from off, in no particular order. If a value changes during
+// the copy, b may get only a part of the change. If not all the bytes are mapped, b does
+// not change and ok is false.
 func (m *Map) Copy(b []byte, off uint64) (ok bool) {
 	if !m.Has(off, uint64(len(b))) {
 		return false
@@ -75,9 +75,9 @@ func (m *Map) around(off uint64) uint32 {
 }
 
 // CopyWords copies len(b) bytes from off by atomic loads of 64-bit words in ascending
-// order. A value that Load32 reads afterwards was stored no earlier than the bytes
-// copied. A reader that looks at a sequence word before and after needs that. ok is as
-// for Copy.
+// order. A value that Load32 reads afterwards was stored no earlier than the bytes that
+// were copied. A reader that looks at a sequence word before and after the copy needs
+// that. ok is as for Copy.
 func (m *Map) CopyWords(b []byte, off uint64) (ok bool) {
 	if !m.Has(off, uint64(len(b))) {
 		return false

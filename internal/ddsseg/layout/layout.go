@@ -1,12 +1,12 @@
 // Package layout says where everything lies in the shared memory in which a dynamic data
 // supplier keeps its contexts and statistics. Package writer writes it, for programs, and
-// package reader reads it, for the agent. libSpmi writes the same layout in C; layout.txt
-// holds both to it.
+// package reader reads it, for the agent. libSpmi writes the same layout in C; tests compare
+// both with layout.txt.
 //
-// A supplier has one file in the segment directory. It holds, in the machine's byte
-// order: a header, tables of statistics and of contexts that do not change once the
-// file is published, data areas, and slots for contexts that come and go. The file
-// grows and never shrinks. Whatever a reader finds in it was written by a stranger.
+// A supplier has one file in the segment directory. In the machine's byte order, it holds: a
+// header, tables of statistics and of contexts that do not change once the file is
+// published, data areas, and slots for contexts that come and go. The file grows and never
+// shrinks. A reader must trust nothing in it, because a stranger wrote it.
 package layout
 
 // Directory and file names. A supplier fills a file under the first pattern and then
@@ -17,20 +17,20 @@ const (
 	NewPrefix  = ".new-"
 	Suffix     = ".dds"
 	ClaimsDir  = "claims" // below the segment directory; a file per user, named by uid
-	NoticeDir  = ".agent" // the agent's; a file per segment, of the same name
+	NoticeDir  = ".agent" // belongs to the agent; a file per segment, of the same name
 
 	DirMode     = 0o3773
 	ClaimsMode  = 0o1777
-	FileMode    = 0o640 // its owner alone writes it; the agent's group reads it
+	FileMode    = 0o640 // only its owner may write it; the agent's group may read it
 	ClaimMode   = 0o644
 	NoticeMode  = 0o755 // of the folder
 	NoticeFile  = 0o644
 	MapSize64   = 1 << 30 // address space that a 64-bit writer reserves
 	MapSize32   = 64 << 20
-	AliveOffset = 0 // a write lock on this byte, held for life
+	AliveOffset = 0 // a write lock on this byte, held as long as the supplier lives
 )
 
-// What the header begins with.
+// The beginning of the header.
 const (
 	Magic = "RTDDSEG1"
 	Order = 0x01020304
@@ -81,30 +81,29 @@ const (
 	HdrPIDNS         = 40 // u64, inode of that namespace
 	HdrStart         = 48 // u64, field 22 of /proc/self/stat
 	HdrUID           = 56 // u32
-	HdrChanges       = 60 // u32 atomic, one more after every change of slots
+	HdrChanges       = 60 // u32 atomic, incremented after every change of slots
 	HdrStatsOff      = 64 // u64
 	HdrStatsCount    = 72 // u32
 	HdrStatLen       = 76 // u32
 	HdrContextsOff   = 80 // u64
 	HdrContextsCount = 88 // u32
 	HdrContextLen    = 92 // u32
-	HdrSlotsCount    = 96 // u32 atomic, one more than the highest slot ever used
+	HdrSlotsCount    = 96 // u32 atomic, the highest slot ever used plus one
 	HdrSlotLen       = 100
-	HdrSlotBlock     = 104 // [SlotBlocks]u64 atomic, 0 while there is none
+	HdrSlotBlock     = 104 // [SlotBlocks]u64 atomic, 0 until the block exists
 	HdrTimeOff       = 264 // u32
 	HdrTimeWord      = 268 // u32, 4 or 8: width of seconds and of microseconds
-	HdrTimeOut       = 272 // u32, seconds as for SpmiInit; 0 none given, TimeOutNever; from minor version 2 on
+	HdrTimeOut       = 272 // u32, seconds as for SpmiInit; 0 none given, TimeOutNever; since minor version 2
 	HdrLanguage      = 292 // u32
 	HdrName          = 296 // [64]byte
 
-	// The list of the latest changes of slots: change number n (counted from 0, modulo
-	// 2^32) stands at index n modulo RecentCount, as the number of the slot plus 1. A
-	// supplier writes it before it counts the change; one that does not keep the list
-	// leaves it 0.
+	// The list of the latest changes of slots. Change number n (counted from 0, modulo 2^32)
+	// is at index n modulo RecentCount, as the number of the slot plus 1. A supplier writes
+	// it before it counts the change. If a supplier does not keep the list, all of it is 0.
 	HdrRecent   = 360 // [RecentCount]u32 atomic
 	RecentCount = 32
 
-	HdrUpdates = 488 // u32 atomic, 1 before the first update; from minor version 1 on
+	HdrUpdates = 488 // u32 atomic, 1 before the first update; since minor version 1
 )
 
 // TimeOutNever in HdrTimeOut asks that no supplier counts as dead because of its time stamp.
@@ -116,14 +115,14 @@ const (
 	TimeOutMost  = 600
 )
 
-// A notice is a file of the agent's own, in which the agent tells a supplier something: the
-// agent can only read the supplier's file. It is one page of 4096 bytes with three words,
-// and a supplier takes no offset, size or index from it.
+// A notice is a file in which the agent tells a supplier something: the agent can only read
+// the supplier's own file. It is one page of 4096 bytes with three words. A supplier takes
+// no offset, size or index from it.
 const (
 	NoticeLen      = 4096
-	NoticeGoAway   = 0 // u32, when the supplier was told to go away, in seconds since 1970; 0: it is not
-	NoticeInterval = 4 // u32, shortest interval in milliseconds at which somebody asks; 0: unknown
-	NoticeSubscrib = 8 // u32, values that are being asked for
+	NoticeGoAway   = 0 // u32, when the supplier was told to go away, in seconds since 1970; 0: it was not
+	NoticeInterval = 4 // u32, shortest interval in milliseconds at which a client asks; 0: unknown
+	NoticeSubscrib = 8 // u32, number of values that clients ask for
 )
 
 // Offsets in a statistic's record.
@@ -140,13 +139,13 @@ const (
 	StatASN       = 132 // u32
 	StatUnits     = 136 // u32, PCP's units word
 	StatFlags     = 140 // u32, 0
-	StatHelpOff   = 144 // u64, 0 for none; the next three likewise
+	StatHelpOff   = 144 // u64, 0 for none; so are the next three
 	StatHelpLen   = 152 // u32
 	StatLabelsLen = 156 // u32, a JSON object
 	StatLabelsOff = 160 // u64
 )
 
-// Offsets in the record of a context. Those of a slot are the same but for three.
+// Offsets in the record of a context. Those of a slot are the same, except for three.
 const (
 	CtxPath      = 0   // [64]byte
 	CtxDescr     = 64  // [64]byte
@@ -162,7 +161,7 @@ const (
 	CtxLabelsLen = 172 // u32
 	CtxLabelsOff = 176 // u64
 
-	SlotSeq      = 132 // u32 atomic, odd while the slot changes; two more per use
+	SlotSeq      = 132 // u32 atomic, odd while the slot changes; increases by two for each use
 	SlotTemplate = 136 // u32, index of the context record
 	SlotActive   = 140 // u32 atomic, 1 or 0
 )
@@ -170,12 +169,12 @@ const (
 // Kinds of contexts.
 const (
 	KindFixed    = 0
-	KindTemplate = 1 // of volatile ones
+	KindTemplate = 1 // of volatile contexts
 )
 
 // Value types of a statistic.
 const (
-	Counter  = 0 // only ever incremented
+	Counter  = 0 // is only incremented
 	Quantity = 1 // a level
 )
 
@@ -198,7 +197,7 @@ const (
 	DataTypes = 13
 )
 
-// SlotPlace returns the block that holds slot n, and the slot's index in it.
+// SlotPlace returns the block that holds slot n, and the index of the slot in the block.
 func SlotPlace(n uint32) (block int, index uint32) {
 	for n >= SlotBlockFirst<<block {
 		n -= SlotBlockFirst << block

@@ -2,8 +2,8 @@ package layout
 
 import "strings"
 
-// ClaimOffset returns the byte of the claims files that stands for a path: the FNV-1a
-// hash, of which a file offset holds 62 bits.
+// ClaimOffset returns the byte of the claims files that stands for a path. It is the
+// FNV-1a hash, cut to the 62 bits that a file offset can hold.
 func ClaimOffset(path string) int64 {
 	h := uint64(14695981039346656037)
 	for i := range len(path) {
@@ -12,11 +12,13 @@ func ClaimOffset(path string) int64 {
 	return int64(h & (1<<62 - 1))
 }
 
-// ClaimTurn is the byte that stands for the turn to claim, just above those of paths.
+// ClaimTurn is the byte that stands for the turn to claim. It is just above the bytes
+// of paths.
 const ClaimTurn = int64(1) << 62
 
-// ValidName reports whether s may name a statistic or an element of a path: 1 to 31
-// bytes, without control characters and slashes, no blank first or last.
+// ValidName reports whether s may name a statistic or an element of a path: it has 1
+// to 31 bytes, no control characters or slashes, and no blank at the beginning or
+// end.
 func ValidName(s string) bool {
 	if s == "" || len(s) >= NameLen || s[0] == ' ' || s[len(s)-1] == ' ' {
 		return false
@@ -30,7 +32,7 @@ func ValidName(s string) bool {
 }
 
 // ValidPath reports whether s may be the path of a context: valid names with slashes
-// between them, 63 bytes at most, the first name DDS.
+// between them, at most 63 bytes, and DDS as the first name.
 func ValidPath(s string) bool {
 	if len(s) >= PathLen {
 		return false
@@ -43,11 +45,11 @@ func ValidPath(s string) bool {
 	return true
 }
 
-// Parent returns the path without its last element, "" for a path of one.
+// Parent returns the path without its last element, or "" for a path of one element.
 func Parent(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 0)]
 }
 
-// Shared reports whether a valid path is one that all suppliers share and nobody
-// claims: DDS itself, and a vendor's DDS/x. Neither has statistics.
+// Shared reports whether a valid path is one that all suppliers share and none
+// claims: DDS itself, or a vendor's DDS/x. These have no statistics.
 func Shared(path string) bool { return strings.Count(path, "/") < 2 }

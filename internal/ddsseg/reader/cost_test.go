@@ -34,7 +34,7 @@ func TestOverlappingTexts(t *testing.T) {
 	} else {
 		r.Close()
 	}
-	for i := range n { // each names the bytes of the first one's help
+	for i := range n { // each names the bytes of the first help
 		from, to := s.StatOff(0), s.StatOff(i)
 		copy(s.B[to+layout.StatHelpOff:to+layout.StatHelpOff+8], s.B[from+layout.StatHelpOff:])
 		s.Put32(to+layout.StatHelpLen, reader.MaxHelp)
@@ -51,8 +51,8 @@ func TestOverlappingTexts(t *testing.T) {
 	}
 }
 
-// TestOverlappingSlotTexts: the same for contexts in slots, each of which is refused alone;
-// one that goes makes room for another.
+// TestOverlappingSlotTexts: the same for contexts in slots. Only the context that takes too
+// much is refused, and one that goes makes room for another.
 func TestOverlappingSlotTexts(t *testing.T) {
 	s := sample(t, 0)
 	r := open(t, s.Publish(t.TempDir(), -1))
@@ -84,8 +84,8 @@ func TestOverlappingSlotTexts(t *testing.T) {
 	}
 }
 
-// TestHoles: a file that has holes is refused, since reading them would cost the reader
-// memory, and one that gets holes later is damaged.
+// TestHoles: a file with holes is refused, because reading them would cost the reader
+// memory. A file that gets holes later is damaged.
 func TestHoles(t *testing.T) {
 	s := sample(t, 1<<20)
 	path := s.Publish(t.TempDir(), -1)

@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-// TestDamagedRecords damages each field that a reader relies on, in each way that must
-// be told, and reads.
+// TestDamagedRecords damages each field that a reader relies on, in each way that the
+// reader must report, and reads.
 func TestDamagedRecords(t *testing.T) {
 	format, limit := reader.ErrFormat, reader.ErrLimit
 	put32 := func(off uint64, v uint32) func(*readertest.Segment) {
@@ -148,8 +148,8 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestDamagedSlots: a slot that makes no sense is told of as such, and the others are
-// there; what makes all slots senseless is an error.
+// TestDamagedSlots: a slot that makes no sense is reported, and the others are there.
+// Damage that makes no sense of all slots is an error.
 func TestDamagedSlots(t *testing.T) {
 	put32 := func(off uint64, v uint32) func(*readertest.Segment, uint64) {
 		return func(s *readertest.Segment, slot uint64) { s.Put32(slot+off, v) }
@@ -200,7 +200,7 @@ func TestDamagedSlots(t *testing.T) {
 	}
 }
 
-// use reads all there is to read.
+// use reads all that there is to read.
 func use(r *reader.Reader) {
 	w := newWatch()
 	_, _ = r.Changed()
@@ -226,8 +226,7 @@ func use(r *reader.Reader) {
 }
 
 // FuzzReader reads arbitrary bytes, then cuts the file off while it is mapped and reads
-// on. The first bytes are those of a good segment, with what the fuzzer gives laid over
-// it at an offset.
+// on. The file is a good segment; the fuzzer's bytes overwrite it from an offset on.
 func FuzzReader(f *testing.F) {
 	base := sample(f, 65<<10)
 	base.Add(0, 2, "DDS/IBM/Test/a", "")
@@ -256,7 +255,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestNotSegments: other kinds of files are refused with their names.
+// TestNotSegments: files of other kinds are refused, and the error names the kind.
 func TestNotSegments(t *testing.T) {
 	dir := t.TempDir()
 	for i, c := range []struct {

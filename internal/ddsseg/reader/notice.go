@@ -17,13 +17,13 @@ import (
 
 // Notice is what the agent tells a supplier.
 type Notice struct {
-	GoAway   time.Time     // when it was told to go away, zero where it is not
-	Interval time.Duration // shortest one at which somebody asks, 0 where nobody does
-	Values   uint32        // that are being asked for
+	GoAway   time.Time     // when it was told to go away; zero if it was not
+	Interval time.Duration // the shortest interval at which a client asks; 0 if none asks
+	Values   uint32        // number of values that clients ask for
 }
 
-// words returns the notice as it stands in its file. The interval goes in whole
-// milliseconds, 1 at the least.
+// words returns the notice as its file holds it. The interval is rounded to whole
+// milliseconds, to at least 1.
 func (n Notice) words() []byte {
 	b := make([]byte, layout.NoticeSubscrib+4)
 	put := func(off int, v int64) { binary.NativeEndian.PutUint32(b[off:], uint32(v)) }
@@ -39,7 +39,7 @@ func (n Notice) words() []byte {
 	return b
 }
 
-// NoticePath returns where the notice of a segment in dir stands.
+// NoticePath returns the path of the notice for a segment in dir.
 func NoticePath(dir, segment string) string {
 	return filepath.Join(dir, layout.NoticeDir, segment)
 }
@@ -57,8 +57,8 @@ func ownFolder(path string) error {
 	return nil
 }
 
-// Write writes the notice of a segment in dir, and makes its file where there is none. The
-// file stays the same one for as long as the supplier lives, since the supplier has it mapped.
+// Write writes the notice for a segment in dir. If the file is not there, Write makes it. The
+// file stays the same one as long as the supplier lives, because the supplier has it mapped.
 func (n Notice) Write(dir, segment string) error {
 	path := NoticePath(dir, segment)
 	if err := ownFolder(filepath.Dir(path)); err != nil {
@@ -76,13 +76,13 @@ func (n Notice) Write(dir, segment string) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
 		return fmt.Errorf("%s: %w: want a plain file with a single name; remove it, and the agent makes it anew", path, ErrOwner)
 	}
-	if st.Mode&0o7777 != layout.NoticeFile { // as the umask may have it
+	if st.Mode&0o7777 != layout.NoticeFile { // the umask may have changed it
 		if err := f.Chmod(layout.NoticeFile); err != nil {
 			return err
 		}
 	}
 	b := n.words()
-	if st.Size < layout.NoticeLen { // with its room, so that whoever maps it can read it
+	if st.Size < layout.NoticeLen { // as long as a whole notice, so that a supplier that maps it can read it
 		b = append(b, make([]byte, layout.NoticeLen-len(b))...)
 	}
 	_, err = f.WriteAt(b, 0)

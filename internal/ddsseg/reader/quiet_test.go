@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// quiet asks the reader, and wants an answer.
+// quiet fails the test if the reader's answer is not want.
 func quiet(t *testing.T, r *reader.Reader, want bool, when string) {
 	t.Helper()
 	var got bool
@@ -26,7 +26,8 @@ func quiet(t *testing.T, r *reader.Reader, want bool, when string) {
 }
 
 // TestQuiet: a supplier is quiet while nothing has changed that the reader does not know
-// of, and until its first update. One of an earlier version never is: it does not tell.
+// of, until its first update. A supplier of an earlier version is never quiet, because
+// it does not report updates.
 func TestQuiet(t *testing.T) {
 	s := sample(t, 0)
 	s.Add(0, 2, "DDS/IBM/Test/a", "")
@@ -58,8 +59,8 @@ func TestQuiet(t *testing.T) {
 	quiet(t, r, false, "after an update")
 }
 
-// TestUpdatesTold: the first update of a fixed or a volatile context, and no store, ends
-// the quiet, and it is told before any value changes.
+// TestUpdatesTold: the first update of a fixed or a volatile context ends the quiet,
+// before any value changes. A store does not end it.
 func TestUpdatesTold(t *testing.T) {
 	for _, which := range []string{"fixed", "volatile"} {
 		t.Run(which, func(t *testing.T) {
@@ -85,8 +86,9 @@ func TestUpdatesTold(t *testing.T) {
 	}
 }
 
-// TestPeek: values that were read without a look at the slot are its own if the supplier
-// was quiet afterwards, though the room of a context that is gone is another's at once.
+// TestPeek: if the supplier was quiet afterwards, values that were read without a look
+// at the slot belong to its context, although another context gets the room of a removed
+// one at once.
 func TestPeek(t *testing.T) {
 	dir := supplyDir(t)
 	stats := []writer.StatDecl{{Name: "a", Type: layout.ULong, DataType: layout.ULong, Size: 8}}
@@ -107,7 +109,7 @@ func TestPeek(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			for range n % 1000 { // sometimes long enough for a reader to find it quiet
+			for range n % 1000 { // sometimes long enough for a reader to find the supplier quiet
 				atomic.StoreUint64(&slot.Words[0], n%9+1)
 			}
 			w.Remove(slot)

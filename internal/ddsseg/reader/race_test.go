@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// ten values that are always equal to each other after an update.
+// ten has values that are all equal after an update.
 type ten struct{ A, B, C, D, E, F, G, H, I, J spmi.Gauge }
 
 func (v *ten) all() []*spmi.Gauge {
@@ -26,7 +26,7 @@ func (v *ten) set(n int64) {
 	}
 }
 
-// supplyDir makes a directory as the agent would.
+// supplyDir makes a directory, as the agent does.
 func supplyDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,9 +46,9 @@ func segment(t testing.TB, dir string) *reader.Reader {
 	return open(t, list[0])
 }
 
-// TestNeverTorn: a reader beside a busy supplier sees all of an update or none, counts
-// that only grow, and of a slot that is given away and taken again only the values of
-// the context that it was told of.
+// TestNeverTorn: a reader beside a busy supplier sees all of an update or none, and
+// counts that only grow. If a slot is given away and taken again, the reader sees only
+// the values of the context that was reported to it.
 func TestNeverTorn(t *testing.T) {
 	dir := supplyDir(t)
 	values := new(ten)

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package reader reads the segment of a supplier, which a stranger wrote. The agent links
-// it, and programs that supply statistics do not.
+// it; programs that supply statistics do not.
 package reader
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-// Reasons for which a reader refuses a segment; they come wrapped.
+// Reasons for which a reader refuses a segment. The errors returned wrap them.
 var (
 	ErrFormat   = errors.New("not a well-formed segment")
 	ErrNotReady = errors.New("not published yet")
@@ -27,12 +27,12 @@ var (
 // Limits bound what a reader takes from one segment.
 type Limits struct {
 	Size     int64 // of the file in bytes
-	Contexts int   // fixed ones and templates; slots as many again
-	Stats    int   // records, and values of all fixed contexts together
-	Memory   int64 // bytes that Open may take for records and texts, about; 0: no limit
+	Contexts int   // fixed ones and templates; the same limit again for slots
+	Stats    int   // records; the same limit for the values of all fixed contexts
+	Memory   int64 // about how many bytes Open may take for records and texts; 0: no limit
 }
 
-// Info is what a segment's header says for good.
+// Info is what the header of a segment says. It does not change.
 type Info struct {
 	Name     string // program or base name that the supplier gave; may be empty
 	UID      uint32 // owner of the file
@@ -46,11 +46,11 @@ type Info struct {
 	TimeOut time.Duration
 }
 
-// Reader reads one supplier's segment. Everything that it returns is a copy, checked
-// and stays valid; Collect reads values. Its methods belong to one goroutine at a
-// time. The supplier may change the segment meanwhile. If its file was truncated, or its
-// words are out of bounds, they fail with shm.ErrFault or ErrFormat: the Reader cannot be
-// used any more.
+// Reader reads one supplier's segment. Everything that it returns is a checked copy and
+// stays valid. Read and Collect read values. Its methods must be called from one
+// goroutine at a time. The supplier may change the segment at any time. If its file was
+// truncated, or its words are out of bounds, the methods fail with shm.ErrFault or
+// ErrFormat, and the Reader cannot be used any more.
 type Reader struct {
 	m        *shm.Map
 	limits   Limits
@@ -58,12 +58,12 @@ type Reader struct {
 	head     header
 	contexts []Context
 	fixed    int    // values of all fixed contexts
-	memory   int64  // that Open took
-	texts    uint64 // bytes of help and labels that were copied, of what is there
+	memory   int64  // bytes that Open took
+	texts    uint64 // bytes of the help and labels that were copied and are still in use
 
 	slots   []slotSeen
-	blocks  [layout.SlotBlocks]uint64 // offsets, once known
-	changes uint32                    // of the last scan
+	blocks  [layout.SlotBlocks]uint64 // offsets of the blocks that are known
+	changes uint32                    // the counter of changes at the last scan
 	scanned bool
 	later   bool // a slot was changing during the last scan
 	todo    []uint32
@@ -100,7 +100,7 @@ func (r *Reader) load() error {
 	if !r.m.CopyWords(r.head[:], 0) {
 		return bad("%d bytes are too few for a header", r.m.Len())
 	}
-	if r.head.u64(layout.HdrSize) > r.m.Len() { // it may have grown just now
+	if r.head.u64(layout.HdrSize) > r.m.Len() { // the file may have grown just now
 		if err := r.m.Grow(); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// check looks at the header by itself.
+// check checks the header by itself.
 func (h *header) check(m *shm.Map) error {
 	switch {
 	case string(h[:8]) != layout.Magic:
@@ -159,7 +159,7 @@ func (h *header) check(m *shm.Map) error {
 	return h.checkStamp(m)
 }
 
-// checkStamp looks at where the time stamp lies.
+// checkStamp checks where the time stamp lies.
 func (h *header) checkStamp(m *shm.Map) error {
 	off, width := uint64(h.u32(layout.HdrTimeOff)), uint64(h.u32(layout.HdrTimeWord))
 	if width != 4 && width != 8 {
@@ -171,8 +171,8 @@ func (h *header) checkStamp(m *shm.Map) error {
 	return nil
 }
 
-// timeOut returns the time-out that the supplier has asked for: 0 if it gave none or
-// one out of range, -1 if it wants no time-out to hold.
+// timeOut returns the time-out that the supplier asks for. It returns 0 if it gave none
+// or one out of range, and -1 if it wants no time-out at all.
 func (h *header) timeOut() time.Duration {
 	switch s := h.u32(layout.HdrTimeOut); {
 	case s == layout.TimeOutNever:
@@ -189,13 +189,13 @@ func (r *Reader) Info() Info { return r.info }
 // Contexts returns the fixed contexts and the templates, in the supplier's order.
 func (r *Reader) Contexts() []Context { return r.contexts }
 
-// What a copy of a record takes in memory, about.
+// About how many bytes a copy of a record takes in memory.
 const (
 	statMemory    = 320
 	contextMemory = 640
 )
 
-// Memory returns how many bytes the copies take that were made by Open, about.
+// Memory returns about how many bytes the copies take that Open has made.
 func (r *Reader) Memory() int64 { return r.memory }
 
 // Values returns how many values the fixed contexts have.
@@ -204,8 +204,8 @@ func (r *Reader) Values() int { return r.fixed }
 // Bytes returns how much of the file is mapped.
 func (r *Reader) Bytes() int64 { return int64(r.m.Len()) }
 
-// Alive reports whether the supplier's process lives: the kernel tells by its lock,
-// whatever the process's namespace and whatever became of its number.
+// Alive reports whether the supplier's process lives. Its lock in the kernel tells,
+// whatever the namespace of the process is and whichever process has its number now.
 func (r *Reader) Alive() (bool, error) { return r.m.Locked(layout.AliveOffset) }
 
 // Close unmaps the segment.

@@ -181,7 +181,7 @@ func TestUpdateUnderWay(t *testing.T) {
 	}
 }
 
-// watch records what Scan tells.
+// watch records what Scan reports.
 type watch struct {
 	at   map[uint32]*reader.Context
 	bad  map[uint32]error
@@ -237,7 +237,8 @@ func TestScan(t *testing.T) {
 	if yes, _ := r.Changed(); yes {
 		t.Error("changed after a scan")
 	}
-	// Deleted and added again elsewhere, in a lower slot: told in the order that works.
+	// Deleted and added again in a lower slot: Scan reports the two in the order that
+	// works.
 	s.Delete(2)
 	s.Add(0, 2, "DDS/IBM/Test/Bingo", "again")
 	if _, ok := collect(t, r, bingo); ok {
@@ -251,7 +252,7 @@ func TestScan(t *testing.T) {
 	if _, ok := collect(t, r, w.at[0]); !ok {
 		t.Error("no values of the new one")
 	}
-	// The same slot for another one.
+	// The same slot is used for another context.
 	old := w.at[0]
 	s.Delete(0)
 	s.Add(0, 2, "DDS/IBM/Test/Bango", "other")
@@ -265,7 +266,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanInPieces: a limit puts slots off and loses none.
+// TestScanInPieces: a limit postpones slots and loses none.
 func TestScanInPieces(t *testing.T) {
 	s := sample(t, 0)
 	for i := range uint32(200) {
@@ -307,12 +308,12 @@ func TestSlotInChange(t *testing.T) {
 	}
 }
 
-// TestGrowth: slots and data beyond what was mapped at first.
+// TestGrowth: the reader follows slots and data that lie beyond what it mapped at first.
 func TestGrowth(t *testing.T) {
 	s := sample(t, 1<<20)
 	path := s.Publish(t.TempDir(), -1)
 	room := int64(64 << 10)
-	s.Truncate(room) // as the supplier had it at first
+	s.Truncate(room) // the size that the supplier's file had at first
 	s.Put64(layout.HdrSize, uint64(room))
 	r := open(t, path)
 	if r.Bytes() != room {
@@ -356,7 +357,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestTimeOut: what a program asks for counts if it may.
+// TestTimeOut: the time-out that a program asks for counts if it is in range.
 func TestTimeOut(t *testing.T) {
 	for word, want := range map[uint32]time.Duration{0: 0, 14: 0, 15: 15 * time.Second, 600: 10 * time.Minute, 601: 0, layout.TimeOutNever: -1} {
 		s := sample(t, 0)
@@ -367,8 +368,8 @@ func TestTimeOut(t *testing.T) {
 	}
 }
 
-// TestNotice: a notice is a page of the agent's that stays the same file, readable for all
-// whatever the umask; nothing but its own file is written to.
+// TestNotice: a notice is a page in a file of the agent. It stays the same file and
+// everybody can read it, whatever the umask. Write changes no other file.
 func TestNotice(t *testing.T) {
 	defer unix.Umask(unix.Umask(0o077))
 	dir := t.TempDir()
@@ -482,8 +483,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestRecent changes slots at random, more and fewer than the list holds, and compares
-// what the reader has with what is there.
+// TestRecent changes slots at random, fewer and more than the list holds, and compares
+// what the reader knows with what is there.
 func TestRecent(t *testing.T) {
 	const slots = 100
 	for _, keeps := range []bool{true, false} {

@@ -12,19 +12,19 @@ import (
 // slotSeen is what a reader has seen of a slot.
 type slotSeen struct {
 	seq    uint32
-	active bool   // v was told that it is active
-	texts  uint16 // bytes of help and labels, which count while it is active
+	active bool   // v knows that the context is active
+	texts  uint16 // bytes of help and labels; they count while the context is active
 }
 
-// Volatile is told of changes of volatile contexts.
+// Volatile learns of changes of volatile contexts.
 type Volatile interface {
-	// Gone tells that the context that was in a slot is gone.
+	// Gone reports that the context that was in a slot is gone.
 	Gone(slot uint32)
-	// Came tells of the context that a slot holds now, or why it cannot be read.
+	// Came reports the context that a slot holds now, or why it cannot be read.
 	Came(slot uint32, c *Context, err error)
 }
 
-// Changed reports, at the cost of two loads, whether there is anything for Scan.
+// Changed reports whether there is anything for Scan. It costs two loads.
 func (r *Reader) Changed() (yes bool, err error) {
 	err = r.m.Guard(func() {
 		now, _ := r.m.Load32(layout.HdrChanges)
@@ -33,12 +33,12 @@ func (r *Reader) Changed() (yes bool, err error) {
 	return yes, err
 }
 
-// Scan looks for volatile contexts that have come and gone since the last Scan, and
-// tells v, first of all that are gone, then of those that came. It deals with at most
-// limit slots and leaves the rest to the next Scan. It returns how many slots it dealt
-// with. Scan decodes the slots that changed. If more than RecentCount changed, or the
-// supplier keeps no list of them, it also loads a word of each slot that was ever used.
-// v must not call the reader.
+// Scan looks for volatile contexts that have come and gone since the last Scan. It
+// reports them to v: first those that are gone, then those that came. It deals with at
+// most limit slots and leaves the rest to the next Scan. It returns how many slots it
+// dealt with. Scan decodes the slots that changed. If more than RecentCount changed, or
+// if the supplier keeps no list of them, it also loads a word of each slot that was
+// ever used. v must not call the reader.
 func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 	var bad error
 	if err := r.m.Guard(func() { n, bad = r.scan(v, limit) }); err != nil {
@@ -48,7 +48,7 @@ func (r *Reader) Scan(v Volatile, limit int) (n int, err error) {
 }
 
 func (r *Reader) scan(v Volatile, limit int) (int, error) {
-	// The counter is read before the slots: what changes meanwhile is for next time.
+	// The counter is read before the slots, so that the next Scan sees later changes.
 	old, all := r.changes, !r.scanned || r.later
 	r.changes, _ = r.m.Load32(layout.HdrChanges)
 	r.scanned, r.later = true, false
@@ -89,7 +89,7 @@ func (r *Reader) recent(old uint32) bool {
 			r.todo = append(r.todo, slot-1)
 		}
 	}
-	// The supplier may have gone on and written over what was read.
+	// In the meantime the supplier may have overwritten what was read.
 	now, _ := r.m.Load32(layout.HdrChanges)
 	return now-old < layout.RecentCount
 }
@@ -111,7 +111,7 @@ func (r *Reader) sweep() {
 	}
 }
 
-// extend takes in slots, and the blocks they lie in, that are new since the last scan.
+// extend takes in the slots, and their blocks, that are new since the last scan.
 func (r *Reader) extend() error {
 	count, _ := r.m.Load32(layout.HdrSlotsCount)
 	if uint64(count) > uint64(r.limits.Contexts) {
@@ -131,7 +131,7 @@ func (r *Reader) extend() error {
 	return nil
 }
 
-// block finds a block of slots. Where it stands does not change any more.
+// block finds a block of slots. The offset of a block does not change.
 func (r *Reader) block(k int) error {
 	off, _ := r.m.Load64(layout.HdrSlotBlock + uint64(k)*8)
 	size := uint64(layout.SlotBlockFirst) << k * layout.SlotLen

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// Text that a segment may hold beyond its records, in bytes.
+// The bytes of text that a segment may hold besides its records.
 const (
 	MaxHelp   = 8 << 10
 	MaxLabels = 4 << 10
@@ -18,7 +18,7 @@ const (
 // Stat is a statistic as its record describes it.
 type Stat struct {
 	Name     string // valid: see ValidName
-	Descr    string // as it is; may hold anything
+	Descr    string // not checked: may hold anything
 	Min, Max int64
 	Counter  bool
 	DataType int // as presented
@@ -27,20 +27,20 @@ type Stat struct {
 	Offset   uint32
 	ASN      uint32
 	Units    uint32 // PCP's units word
-	Help     string // as it is
-	Labels   string // a JSON object, or what claims to be one
+	Help     string // not checked
+	Labels   string // should be a JSON object, but is not checked
 }
 
 // Context is a fixed context, a template, or a volatile context in its slot.
 type Context struct {
 	Path     string // valid: see ValidPath
-	Descr    string // as it is
+	Descr    string // not checked
 	ASN      uint32
 	Template bool   // of volatile contexts; has no values
 	From     int    // index of a volatile context's template in Reader.Contexts, else -1
-	Stats    []Stat // of a volatile context those of its template
-	Help     string // as it is
-	Labels   string // as for Stat
+	Stats    []Stat // those of the template for a volatile context
+	Help     string // not checked
+	Labels   string // as in Stat
 	Place    Place
 }
 
@@ -50,7 +50,7 @@ type record []byte
 func (b record) u32(off int) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
 func (b record) u64(off int) uint64 { return binary.NativeEndian.Uint64(b[off:]) }
 
-// table checks that a table lies in the file.
+// table checks that a table lies within the file.
 func (r *Reader) table(what string, off uint64, count, size, limit int) error {
 	if count > limit {
 		return fmt.Errorf("%w: the segment has %d %s; at most %d are allowed", ErrLimit, count, what, limit)
@@ -103,7 +103,7 @@ func (r *Reader) tables() error {
 	return r.unique()
 }
 
-// enough returns an error if Open would take more memory than the limit with n bytes more.
+// enough returns an error if Open would exceed the limit of memory with n bytes more.
 func (r *Reader) enough(n int64) error {
 	if limit := r.limits.Memory; limit > 0 && r.memory+n > limit {
 		return fmt.Errorf("%w: its contexts and statistics take %d bytes of the agent's memory; at most %d are allowed", ErrLimit, r.memory+n, limit)
@@ -163,7 +163,7 @@ func (r *Reader) stat(s *Stat, off uint64) error {
 	return err
 }
 
-// extra copies a text that lies outside of the records.
+// extra copies a text that lies outside the records.
 func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, error) {
 	if off == 0 || n == 0 {
 		return "", nil
@@ -174,7 +174,8 @@ func (r *Reader) extra(what string, off uint64, n uint32, limit int) (string, er
 	if off < layout.HeaderLen || !r.m.Has(off, uint64(n)) {
 		return "", bad("%s at offset %d", what, off)
 	}
-	// Each text has bytes of its own in the file, so all together are no longer than that.
+	// Each text has its own bytes in the file, so all texts together cannot be longer than the
+	// file.
 	if r.texts+uint64(n) > r.m.Len() {
 		return "", bad("more text than the %d bytes of the file hold: texts overlap", r.m.Len())
 	}
@@ -212,7 +213,7 @@ func (r *Reader) context(c *Context, off uint64, stats []Stat) error {
 	return r.area(c, b, off)
 }
 
-// describe reads what records of contexts and of slots have in common.
+// describe reads the fields that records of contexts and of slots share.
 func (r *Reader) describe(c *Context, b record) error {
 	c.Path, _ = text(b[layout.CtxPath : layout.CtxPath+layout.PathLen])
 	var ok bool

@@ -10,36 +10,36 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// Op says how a value is read. All but OpText give 64 bits.
+// Op says how a value is read. All except OpText give 64 bits.
 type Op uint8
 
 // The ways to read values.
 const (
-	OpNone   Op = iota // there is none
+	OpNone   Op = iota // there is no value
 	OpU8               // zero-extended
 	OpU16              // zero-extended
 	OpU32              // zero-extended
-	OpI8               // sign-extended, as the next two
+	OpI8               // sign-extended, like the next two
 	OpI16              //
 	OpI32              //
-	Op64               // as it is
+	Op64               // unchanged
 	OpFloat            // bits of a float64 of the same value
 	OpDouble           // bits of a float64
 	OpTime32           // a struct timeval of two 32-bit words: microseconds, signed
-	OpTime64           // one of two 64-bit words
+	OpTime64           // a struct timeval of two 64-bit words
 	OpText             // bytes up to a NUL: see Text
 )
 
-// MaxText is the greatest length of a statistic of characters, in bytes.
+// MaxText is the greatest length in bytes of a statistic of characters.
 const MaxText = 1024
 
-// Field is where in a data area a value lies, and how it is read.
+// Field says where a value lies in a data area, and how it is read.
 type Field struct {
 	Off uint32
 	Op  Op
 }
 
-// Signed reports whether the value is a signed integer, where it is one.
+// Signed reports whether the value is a signed integer.
 func (s *Stat) Signed() bool {
 	switch s.Type {
 	case layout.Long, layout.Int, layout.Short, layout.Timeval:
@@ -48,9 +48,9 @@ func (s *Stat) Signed() bool {
 	return false
 }
 
-// Field returns how the statistic is read. What is stored decides, not what the SPMI
-// would present: long and pointers have the size that they have at the supplier. The
-// Op is OpNone where type and size do not go together.
+// Field returns how the statistic is read. This depends on how the value is stored, not on
+// how the SPMI presents it: long and pointers have the size that they have in the supplier.
+// The Op is OpNone if type and size do not fit together.
 func (s *Stat) Field() Field { return Field{s.Offset, s.op()} }
 
 func (s *Stat) op() Op {
@@ -100,54 +100,55 @@ func (s *Stat) integer() Op {
 	return unsigned
 }
 
-// Place is where the values of one context lie. The zero Place has none. It is small,
-// since a fetch of many contexts walks the places of all.
+// Place says where the values of one context lie. The zero Place has none. A Place is
+// small, because a fetch of many contexts walks the places of all.
 type Place struct {
 	data   uint64 // offset
 	record uint64 // offset of the slot, or of the context's record
-	use    uint32 // what the slot's sequence word has to be, or fixedUse
+	use    uint32 // what the slot's sequence word must be, or fixedUse
 }
 
-// fixedUse is the use of a record that is not a slot's. It is odd, and no slot that can be
-// read has an odd sequence word.
+// fixedUse is the use of a record that does not belong to a slot. It is odd, and no slot
+// that can be read has an odd sequence word.
 const fixedUse = 1
 
-// tries bounds how often a reader looks again when a supplier is in the middle of a change.
-// A supplier that was stopped or killed there never finishes the change.
+// tries bounds how often a reader looks again while a supplier is in the middle of a
+// change. A supplier that was stopped or killed at that point never finishes the change.
 const tries = 64
 
 // Guard calls f, which may call Read. If the file is damaged, f ends and Guard returns the
 // error.
 func (r *Reader) Guard(f func()) error { return r.m.Guard(f) }
 
-// Collect is Read for a single context. The error tells of damage to the file.
+// Collect is Read for a single context. The error reports damage to the file.
 func (r *Reader) Collect(a *Place, fields []Field, out []uint64) (ok bool, err error) {
 	err = r.m.Guard(func() { ok = r.Read(a, fields, out) })
 	return ok, err
 }
 
 // Read reads the fields of a context into out, at the same indices. The values belong
-// together: they have all of an update or none of it. Read returns false, with out
-// undefined, if the supplier is in the middle of an update or another context has the
-// slot. It passes over a field whose Op is OpNone or OpText. Call it within Guard.
+// together: they have all of an update or none of it. Read returns false, and out is
+// undefined, if the supplier is in the middle of an update or if another context has the
+// slot. It skips a field whose Op is OpNone or OpText. Call it within Guard.
 func (r *Reader) Read(a *Place, fields []Field, out []uint64) bool {
 	return r.ReadTexts(a, fields, out, nil)
 }
 
-// Chars is a statistic of characters and where they go: as many bytes as it has.
+// Chars is a statistic of characters and the buffer for them, which has as many bytes as
+// the statistic.
 type Chars struct {
 	Off uint32
 	To  []byte
 }
 
-// Text returns what was read, up to a NUL or the end. It is valid until the next read.
+// Text returns the characters up to a NUL or the end. They are valid until the next read.
 func (c *Chars) Text() []byte {
 	b, _, _ := bytes.Cut(c.To, []byte{0})
 	return b
 }
 
-// ReadTexts is Read for a context with statistics of characters, which belong together
-// with the other values.
+// ReadTexts is Read for a context with statistics of characters. The characters and the
+// other values belong together.
 func (r *Reader) ReadTexts(a *Place, fields []Field, out []uint64, texts []Chars) bool {
 	if a.data == 0 {
 		return false
@@ -171,8 +172,8 @@ func (r *Reader) ReadTexts(a *Place, fields []Field, out []uint64, texts []Chars
 	return false
 }
 
-// fields reads what stands in a data area at this moment. It fails where a time changes
-// all the while.
+// fields reads the present contents of a data area. It returns false if a time keeps
+// changing while it is read.
 func (r *Reader) fields(data uint64, fields []Field, out []uint64) (whole bool) {
 	out, whole = out[:len(fields)], true
 	for i, f := range fields {
@@ -197,7 +198,7 @@ func (a *Place) ours(r *Reader) bool {
 	return ok && now == a.use
 }
 
-// value reads one field. It fails where a time changes all the while.
+// value reads one field. It returns false if a time keeps changing while it is read.
 func (r *Reader) value(data uint64, f Field) (v uint64, ok bool) {
 	off := data + uint64(f.Off)
 	switch f.Op {
@@ -241,7 +242,8 @@ func widen(op Op, v uint64) uint64 {
 	return v
 }
 
-// unaligned reads a member of a packed structure, which no processor stores as a whole.
+// unaligned reads a member of a packed structure. No processor stores such a member as a
+// whole.
 func (r *Reader) unaligned(off uint64, n int) (uint64, bool) {
 	var b [8]byte
 	ok := r.m.CopyWords(b[:n], off)
@@ -254,8 +256,8 @@ func (r *Reader) unaligned(off uint64, n int) (uint64, bool) {
 	return binary.NativeEndian.Uint64(b[:]), ok
 }
 
-// time reads a struct timeval twice, since its words are stored one after the other.
-// Only an update keeps a reader from seeing the new seconds with the old microseconds.
+// time reads a struct timeval twice, because its words are stored one after the other.
+// Without an update, a reader may still see the new seconds with the old microseconds.
 func (r *Reader) time(off uint64, op Op) (uint64, bool) {
 	var b [16]byte
 	width := 8
@@ -275,7 +277,7 @@ func (r *Reader) time(off uint64, op Op) (uint64, bool) {
 	return 0, false
 }
 
-// maxSeconds is how far from 1970 a time may lie for its microseconds to fit.
+// maxSeconds is how far from 1970 a time may be so that its microseconds fit.
 const maxSeconds = math.MaxInt64/1000000 - 1
 
 func timeval(b []byte, width int) (sec, usec int64) {
@@ -285,7 +287,8 @@ func timeval(b []byte, width int) (sec, usec int64) {
 	return int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint64(b[8:]))
 }
 
-// Text reads a statistic of characters, up to a NUL or its end, as Collect reads others.
+// Text reads a statistic of characters up to a NUL or its end. It does for characters what
+// Collect does for other values.
 func (r *Reader) Text(a *Place, s *Stat) (v string, ok bool, err error) {
 	if a.data == 0 || s.op() != OpText {
 		return "", false, nil

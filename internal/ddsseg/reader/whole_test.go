@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-// TestWhole: a file that is shorter than it was is told from a whole one wherever it was
-// cut off, also where reading what is gone gives zeros and no fault.
+// TestWhole: a reader notices that a file has become shorter, wherever it was cut off.
+// It does so even if the lost part reads as zeros and causes no fault.
 func TestWhole(t *testing.T) {
 	for _, left := range []int64{0, 1, layout.HeaderLen, 1000, readertest.DefaultSize / 2, readertest.DefaultSize - 1} {
 		s := sample(t, 0)

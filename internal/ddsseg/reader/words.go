@@ -18,15 +18,15 @@ func (r *Reader) State() (state uint32, err error) {
 }
 
 // Whole returns an error that wraps shm.ErrFault if the file is shorter than what is
-// mapped, or than its header says, and one that wraps shm.ErrHoles if the file has holes.
-// When a file is truncated within a page, the rest of the page reads as zeros without any
-// fault. Only the file's size shows that.
+// mapped, or than its header says. It returns one that wraps shm.ErrHoles if the file has
+// holes. If a file is truncated within a page, the rest of the page reads as zeros
+// without a fault. Only the size of the file shows that.
 func (r *Reader) Whole() error {
 	var used uint64
 	if err := r.m.Guard(func() { used, _ = r.m.Load64(layout.HdrSize) }); err != nil {
 		return err
 	}
-	st, err := r.m.Stat() // after the header, since a supplier lengthens the file first
+	st, err := r.m.Stat() // after the header, because a supplier lengthens the file first
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Reader) Whole() error {
 }
 
 // Stamp returns the time stamp of the supplier's last update, in the machine's byte
-// order, or the zero time if none was set or it is not a valid time.
+// order. It returns the zero time if none was set or if it is not a valid time.
 func (r *Reader) Stamp() (t time.Time, err error) {
 	f := Field{Op: OpTime32}
 	if r.head.u32(layout.HdrTimeWord) == 8 {
@@ -51,14 +51,14 @@ func (r *Reader) Stamp() (t time.Time, err error) {
 	return t, err
 }
 
-// Stamp holds the two words of a time stamp as they stand in memory: seconds and
-// microseconds, in whatever order the supplier stores their bytes.
+// Stamp holds the two words of a time stamp as they are in memory: seconds and
+// microseconds, in the byte order in which the supplier stores them.
 type Stamp struct {
 	words [2]uint64
 	width int // bytes of a word
 }
 
-// StampWords returns the time stamp of the supplier's last update as it stands in memory.
+// StampWords returns the time stamp of the supplier's last update as it is in memory.
 // Each update changes it. Nothing else shows that the supplier still works.
 func (r *Reader) StampWords() (s Stamp, err error) {
 	off := uint64(r.head.u32(layout.HdrTimeOff))
@@ -77,8 +77,8 @@ func (r *Reader) StampWords() (s Stamp, err error) {
 	return s, err
 }
 
-// Before returns how long before now the stamp was set, if it was less than limit before:
-// in the machine's byte order or, as the SPMI's guide wants it, in that of big-endian
+// Before returns how long before now the stamp was set, if that is less than limit. It
+// tries the machine's byte order and, as the SPMI's guide wants it, that of big-endian
 // machines.
 func (s Stamp) Before(now time.Time, limit time.Duration) (age time.Duration, ok bool) {
 	swapped := uint64(bits.ReverseBytes32(uint32(s.words[0])))
@@ -87,7 +87,7 @@ func (s Stamp) Before(now time.Time, limit time.Duration) (age time.Duration, ok
 	}
 	for _, seconds := range []uint64{s.words[0], swapped} {
 		if seconds > 1<<40 {
-			continue // no time
+			continue // not a valid time
 		}
 		if age = now.Sub(time.Unix(int64(seconds), 0)); age > 0 && age < limit {
 			return age, true

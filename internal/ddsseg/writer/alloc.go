@@ -8,13 +8,14 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// Blocks have a power of two of bytes, at least a cache line, so that no two contexts
-// share one; a block that was given back serves the next of its size.
+// The size of a block is a power of two, at least a cache line, so that no two
+// contexts share a line. A block that was given back is used again for the next
+// request of its size.
 const minBlock = 6
 
 func blockClass(n uint64) int { return max(bits.Len64(n-1), minBlock) }
 
-// alloc returns the offset of n bytes, n > 0, all zero.
+// alloc returns the offset of n bytes, all zero. n must be greater than 0.
 func (w *Writer) alloc(n uint64) (uint64, error) {
 	class := blockClass(n)
 	if free := w.pools[class]; len(free) > 0 {
@@ -29,7 +30,7 @@ func (w *Writer) alloc(n uint64) (uint64, error) {
 	return off, w.reserve(off + 1<<class)
 }
 
-// giveBack takes a block of n bytes back. n is 0 where there was none.
+// giveBack takes a block of n bytes back. n is 0 if there was none.
 func (w *Writer) giveBack(off, n uint64) {
 	if n > 0 {
 		class := blockClass(n)
@@ -38,7 +39,7 @@ func (w *Writer) giveBack(off, n uint64) {
 }
 
 // reserve moves the end of what is in use to end. The file grows by an eighth of
-// itself, so that growing costs the same per byte however large it is.
+// itself, so that growing costs the same per byte at every size.
 func (w *Writer) reserve(end uint64) error {
 	if end > w.m.size {
 		const page = 1 << 16

@@ -17,10 +17,10 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// claims is this process's file of claims in one directory. The kernel drops all of a
-// process's locks on a file when the process closes any descriptor of it, and lets a
-// process have a lock twice: so the suppliers of a process share one descriptor, and
-// what each holds is kept here.
+// claims is this process's file of claims in one directory. When a process closes any
+// descriptor of a file, the kernel drops all of the process's locks on that file. The kernel
+// also lets a process take a lock that it already has. So the suppliers of a process share one
+// descriptor, and claims keeps what each of them holds.
 type claims struct {
 	dir  string
 	id   claimsID
@@ -40,8 +40,7 @@ var (
 	claimsOpen  = map[claimsID]*claims{}
 )
 
-// openClaims opens, or makes, the file of this user's claims below the segment
-// directory.
+// openClaims opens or makes the file of this user's claims below the segment directory.
 func openClaims(segments string) (*claims, error) {
 	dir := filepath.Join(segments, layout.ClaimsDir)
 	info, err := os.Stat(dir)
@@ -69,14 +68,15 @@ func openClaims(segments string) (*claims, error) {
 	return c, nil
 }
 
-// openOwnClaims opens the user's file. If something of another user has its name, an unnamed
-// file takes its place: nobody sees the claims in that, and nobody is kept from supplying.
+// openOwnClaims opens the user's file. If something of another user has its name,
+// openOwnClaims uses an unnamed file instead. Nobody sees the claims in that, but the supplier
+// can work.
 func openOwnClaims(dir string, uid int) (*os.File, error) {
 	path := filepath.Join(dir, strconv.Itoa(uid))
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, layout.ClaimMode)
 	if err == nil && ownRegular(f, uid) {
-		// The process's umask may have hidden it from the other users. If it cannot be
-		// shown, they cannot see its claims: no harm to this one.
+		// The process's umask may have made the file unreadable for other users. If its mode
+		// cannot be changed, they do not see its claims; that does not harm this user.
 		f.Chmod(layout.ClaimMode)
 		return f, nil
 	}
@@ -96,7 +96,7 @@ func ownRegular(f *os.File, uid int) bool {
 	return int(info.Sys().(*syscall.Stat_t).Uid) == uid
 }
 
-// close ends the use of the claims; the last one's closes the file and so drops all.
+// close ends one use of the claims. The last close closes the file and so drops all locks.
 func (c *claims) close() {
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()
@@ -107,14 +107,14 @@ func (c *claims) close() {
 	}
 }
 
-// claim claims all the paths or none. A *ClaimedError with the path says that another
-// living supplier has one.
+// claim claims all the paths or none. A *ClaimedError with the path says that another living
+// supplier has it.
 func (c *claims) claim(paths ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	// If one of two processes of one user claims out of turn, in this order the first to lock
-	// a path gets them all. libSpmi has the same order, and the same turns.
+	// If one of two processes of a user claims out of turn, this order lets the first that
+	// locks a path get all of them. libSpmi uses the same order and the same turns.
 	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
 		return cmp.Compare(layout.ClaimOffset(a), layout.ClaimOffset(b))
 	})
@@ -124,8 +124,8 @@ func (c *claims) claim(paths ...string) error {
 		c.takeTurn()
 		again, err := c.try(paths)
 		c.endTurn()
-		// Two users' suppliers that test at once see each other: one of them is to
-		// come first in the end.
+		// Suppliers of two users that test at the same time see each other. Further tries let
+		// one of them come first.
 		if err == nil || !again || tries == 4 {
 			return err
 		}
@@ -134,10 +134,10 @@ func (c *claims) claim(paths ...string) error {
 }
 
 // takeTurn waits until it is this process's turn to claim: the processes of one user claim one
-// after another. Otherwise one could be refused because of a path that another locks for a
-// moment only, since it does not get all that it wants. A turn is a lock on a byte that stands
-// for no path. It takes microseconds; if it takes a second, because a process was stopped
-// meanwhile, or if another user's read lock is in the way, the process claims out of turn.
+// after another. Without turns, one process could be refused because of a path that another
+// locks only for a moment and then gives up. A turn is a lock on a byte that stands for no
+// path. It takes microseconds. If it takes a second, because a process was stopped or another
+// user's read lock is in the way, the process claims out of turn.
 func (c *claims) takeTurn() {
 	for range 1000 {
 		if setLock(c.f, unix.F_SETLK, layout.ClaimTurn) == nil {
@@ -157,8 +157,8 @@ func (c *claims) unlock(off int64) {
 	unix.FcntlFlock(c.f.Fd(), unix.F_SETLK, &l)
 }
 
-// try claims in the own file and then looks into the others'; again reports that the
-// conflict is with another user.
+// try claims the paths in this user's file and then looks into the files of others. again
+// reports that the conflict is with another user.
 func (c *claims) try(paths []string) (again bool, err error) {
 	var mine []string
 	for _, path := range paths {
@@ -176,9 +176,8 @@ func (c *claims) try(paths []string) (again bool, err error) {
 	return false, nil
 }
 
-// lock locks a path in the own file. A lock of another process that is not a claim, such as
-// a read lock that is set to obstruct, prevents the lock, but the supplier may use the path
-// all the same.
+// lock locks a path in this user's file. A lock of another process that is not a claim, such
+// as an obstructive read lock, prevents the lock. The supplier may use the path all the same.
 func (c *claims) lock(path string) bool {
 	return setLock(c.f, unix.F_SETLK, layout.ClaimOffset(path)) == nil || !claimed(c.f, path)
 }
@@ -186,19 +185,19 @@ func (c *claims) lock(path string) bool {
 // first reports whether a user is root or the PCP user, who come before all others.
 func (c *claims) first(uid int) bool { return uid == 0 || uid == c.pcp }
 
-// counts reports whether a user's claims matter to this process: root and the PCP user pass
-// over those of all other users.
+// counts reports whether a user's claims matter to this process. Root and the PCP user ignore
+// the claims of all other users.
 func (c *claims) counts(uid int) bool { return !c.first(c.id.uid) || c.first(uid) }
 
-// all has the claims of all users counted.
+// all makes the claims of all users count.
 func all(int) bool { return true }
 
-// maxClaims is how many names in the folder of claims are looked at. There are no more unless
-// somebody fills it up; then suppliers may not see each other's claims.
+// maxClaims bounds how many names in the folder of claims are looked at. There are more only
+// if somebody fills the folder. Then suppliers may not see each other's claims.
 const maxClaims = 4096
 
-// conflict returns the first of the paths that a process of another user claims. It looks
-// only at users for which counts is true, and test looks for the claim in a user's file.
+// conflict returns the first of the paths that a process of another user claims. It looks only
+// at users for which counts is true. test looks for the claim in a user's file.
 func (c *claims) conflict(paths []string, test func(f *os.File, path string) bool, counts func(uid int) bool) string {
 	d, err := os.Open(c.dir)
 	if err != nil {
@@ -234,9 +233,9 @@ func (c *claims) conflict(paths []string, test func(f *os.File, path string) boo
 }
 
 // claimsOf reports whether a path is a file of user uid and not the file of claims that this
-// process has open. Only such a file may be opened: when a process closes a file, under
-// whatever name, it loses all its locks on it, and others can easily make another name for
-// the process's own file.
+// process has open. Only such a file may be opened: when a process closes a file under any
+// name, it loses all its locks on it, and others can easily make another name for the
+// process's own file.
 func claimsOf(path string, uid int) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == uid
@@ -246,8 +245,8 @@ func claimsOf(path string, uid int) bool {
 // lock of that one byte.
 func claimed(f *os.File, path string) bool { return isClaim(inTheWay(f, layout.ClaimOffset(path))) }
 
-// maybeClaimed reports whether another process holds a claim on the path in f, or
-// somebody's read lock may have kept it from making one.
+// maybeClaimed reports whether another process holds a claim on the path in f, or whether a
+// read lock may have prevented such a claim.
 func maybeClaimed(f *os.File, path string) bool {
 	l := inTheWay(f, layout.ClaimOffset(path))
 	return isClaim(l) || l.Type == unix.F_RDLCK
@@ -255,8 +254,8 @@ func maybeClaimed(f *os.File, path string) bool {
 
 func isClaim(l unix.Flock_t) bool { return l.Type == unix.F_WRLCK && l.Len == 1 }
 
-// inTheWay returns the lock of another process that a write lock on a byte of f would conflict
-// with. Its type is F_UNLCK if there is none.
+// inTheWay returns the lock of another process that would conflict with a write lock on a byte
+// of f. Its type is F_UNLCK if there is none.
 func inTheWay(f *os.File, off int64) unix.Flock_t {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: off, Len: 1}
 	if unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) != nil {
@@ -265,10 +264,10 @@ func inTheWay(f *os.File, off int64) unix.Flock_t {
 	return l
 }
 
-// taken reports whether any supplier, of this process or another, claims the path, so
-// that there may be contexts below it. It also returns true if it cannot find out.
-// Otherwise any user who can read a claims file could keep its owner's suppliers from
-// adding contexts, by a read lock.
+// taken reports whether any supplier, of this process or another, claims the path, so that
+// there may be contexts below it. It also returns true if it cannot find out. Otherwise any
+// user who can read a claims file could use a read lock to keep its owner's suppliers from
+// adding contexts.
 func (c *claims) taken(path string) bool {
 	claimsMutex.Lock()
 	defer claimsMutex.Unlock()

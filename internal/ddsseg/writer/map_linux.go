@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// writerMap is a segment's file and the address space that is kept for it: so much
-// that the file grows below addresses that stay.
+// writerMap is a segment's file and the address space reserved for it. The file grows
+// within this space, so addresses never change.
 type writerMap struct {
 	f    *os.File
 	path string
@@ -26,8 +26,8 @@ type writerMap struct {
 	size uint64
 }
 
-// newWriterMap makes an empty file in dir, under the name that it has before it is
-// published, and takes the lock that says that its maker lives.
+// newWriterMap makes an empty file in dir, under the name that the file has until it is
+// published. It takes the lock that says that the supplier lives.
 func newWriterMap(dir string) (*writerMap, error) {
 	id := fmt.Sprintf("%d-%d-%s", os.Geteuid(), os.Getpid(), strings.ToLower(rand.Text()[:12]))
 	path := filepath.Join(dir, layout.NewPrefix+id)
@@ -43,7 +43,7 @@ func newWriterMap(dir string) (*writerMap, error) {
 	return m, nil
 }
 
-// prepare gives the file its mode, whatever the process's umask, and its mapping.
+// prepare sets the mode of the file, whatever the process's umask, and maps it.
 func (m *writerMap) prepare() error {
 	if err := m.f.Chmod(layout.FileMode); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (m *writerMap) prepare() error {
 	if unsafe.Sizeof(length) == 4 {
 		length = layout.MapSize32
 	}
-	// A process with little address space left gets less to grow in.
+	// A process with little address space left gets less room to grow.
 	for ; length >= 1<<20; length /= 2 {
 		p, err := unix.MmapPtr(int(m.f.Fd()), 0, nil, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
 		if err == nil {
@@ -69,8 +69,8 @@ func (m *writerMap) prepare() error {
 	return os.NewSyscallError("mmap", unix.ENOMEM)
 }
 
-// extend makes the file at least size bytes long. The room is there when it returns
-// without error: a store into it does not fail.
+// extend makes the file at least size bytes long. If it returns without error, the room
+// is allocated and a store into it does not fail.
 func (m *writerMap) extend(size uint64) error {
 	if size <= m.size {
 		return nil
@@ -78,7 +78,7 @@ func (m *writerMap) extend(size uint64) error {
 	if size > uint64(len(m.mem)) {
 		return unix.EFBIG
 	}
-	// Beyond this limit the kernel also sends a signal, which a library must not cause.
+	// Beyond this limit the kernel also sends a signal. A library must not cause one.
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && size > limit.Cur {
 		return unix.EFBIG
@@ -97,7 +97,7 @@ func (m *writerMap) extend(size uint64) error {
 	return nil
 }
 
-// fill does the work of fallocate where the file system has none.
+// fill does the work of fallocate if the file system does not have it.
 func (m *writerMap) fill(size uint64) error {
 	w := io.NewOffsetWriter(m.f, int64(m.size))
 	if _, err := io.CopyN(w, zeros{}, int64(size-m.size)); err != nil {
@@ -125,10 +125,10 @@ func (m *writerMap) publish() error {
 	return nil
 }
 
-// end removes the file and puts private memory where it was mapped, since somebody may
-// still store there; that is given back by free.
+// end removes the file and maps private memory in its place, because the program may
+// still store there. free gives that memory back.
 func (m *writerMap) end() {
-	os.Remove(m.path) // first, so that it is not found ownerless; the agent may have been quicker
+	os.Remove(m.path) // first, so that it is not found without its owner; the agent may have removed it already
 	if m.base != nil {
 		unix.MunmapPtr(unsafe.Add(m.base, m.size), uintptr(len(m.mem))-uintptr(m.size))
 		m.mem = m.mem[:m.size]
@@ -141,13 +141,13 @@ func (m *writerMap) forget() {
 	if m.size == 0 {
 		return
 	}
-	// If this fails the file stays mapped without a name: stores harm nobody, and the
-	// room comes back with free.
+	// If this fails, the file stays mapped without a name. Stores do no harm, and free
+	// gives the room back.
 	unix.MmapPtr(-1, 0, m.base, uintptr(m.size), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
 }
 
-// free gives the address space back; nothing may point into it any more.
+// free gives the address space back. Nothing may point into it any more.
 func (m *writerMap) free() {
 	if m.base != nil && m.size > 0 {
 		unix.MunmapPtr(m.base, uintptr(m.size))
@@ -161,13 +161,13 @@ func setLock(f *os.File, cmd int, off int64) error {
 }
 
 // identity says which process the supplier is: the number of its namespace of process
-// ids and its start in clock ticks since boot, 0 where /proc does not say.
+// ids, and its start in clock ticks since boot. Both are 0 if /proc does not tell.
 func identity() (pidns, start uint64) {
 	if link, err := os.Readlink("/proc/self/ns/pid"); err == nil {
 		fmt.Sscanf(link, "pid:[%d]", &pidns)
 	}
 	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
-		// The second field is the program's name in parentheses and may hold blanks.
+		// The second field is the program's name in parentheses. It may hold blanks.
 		_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 		if fields := strings.Fields(rest); len(fields) > 19 {
 			fmt.Sscan(fields[19], &start)

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// writerMap is the mapping of a system that has no segments.
+// writerMap is the mapping on a system that has no segments.
 type writerMap struct {
 	base unsafe.Pointer
 	mem  []byte

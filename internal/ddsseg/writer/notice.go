@@ -10,27 +10,28 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// Notice is what the agent tells a supplier, in a file of the agent's own. It is read and
-// not mapped: whatever becomes of the file, nothing of this process depends on it. Its
-// methods may be called by several goroutines at once.
+// Notice is what the agent tells a supplier, in a file of the agent. It is read and not
+// mapped: whatever happens to the file does not harm this process. Several goroutines may
+// call its methods at once.
 type Notice struct {
 	mu     sync.Mutex
-	path   string   // "" where there is none to come
-	f      *os.File // nil until it is there
+	path   string   // "" if none is expected
+	f      *os.File // nil until the file is there
 	looked time.Time
 	stayed uint32 // the word that Stay has answered
 }
 
-// noticePath returns where the notice of a segment stands.
+// noticePath returns the path of the notice for a segment.
 func noticePath(segment string) string {
 	dir, name := filepath.Split(segment)
 	return filepath.Join(dir, layout.NoticeDir, name)
 }
 
-// lookEvery is how often the file is looked for, while it is not there or may be another.
+// lookEvery is how often the file is looked for while it is not there or may have been
+// replaced.
 const lookEvery = time.Second
 
-// word returns one word of the notice, 0 where there is none.
+// word returns one word of the notice, or 0 if there is no notice.
 func (n *Notice) word(off int64) uint32 {
 	n.look()
 	var b [4]byte
@@ -43,8 +44,8 @@ func (n *Notice) word(off int64) uint32 {
 	return binary.NativeEndian.Uint32(b[:])
 }
 
-// look opens the file if it is there. Only an agent that has lost its directory makes
-// another one.
+// look opens the file if it is there. An agent makes another file only if it has lost its
+// directory.
 func (n *Notice) look() {
 	now := time.Now()
 	if n.path == "" || now.Sub(n.looked) < lookEvery {
@@ -65,7 +66,7 @@ func (n *Notice) end() {
 	n.f = nil
 }
 
-// close is for a supplier that ends: nothing more is told to it.
+// close ends the use of the notice when the supplier ends.
 func (n *Notice) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,21 +82,22 @@ func (n *Notice) GoAway() bool {
 	return word != 0 && word != n.stayed
 }
 
-// Stay answers that the supplier does not go, so that GoAway is false until it is told anew.
+// Stay answers that the supplier does not go away. GoAway is false until the agent tells it
+// again.
 func (n *Notice) Stay() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stayed = n.word(layout.NoticeGoAway)
 }
 
-// Interval returns the shortest interval at which somebody asks, 0 if none is known.
+// Interval returns the shortest interval at which a client asks, or 0 if none is known.
 func (n *Notice) Interval() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Duration(n.word(layout.NoticeInterval)) * time.Millisecond
 }
 
-// Subscribed returns the number of values that are being asked for.
+// Subscribed returns the number of values that clients ask for.
 func (n *Notice) Subscribed() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openNotice opens a notice of the agent's, nil where there is none. In the directory of
-// segments anybody may make a folder: one that is not its owner's, or root's, is not the
-// agent's.
+// openNotice opens a notice of the agent. It returns nil if there is none. Any user may
+// make a folder in the directory of segments. A folder that belongs neither to the owner of
+// that directory nor to root is not the agent's.
 func openNotice(path string) *os.File {
 	folder := filepath.Dir(path)
 	var dir, st unix.Stat_t
@@ -27,8 +27,8 @@ func openNotice(path string) *os.File {
 	return f
 }
 
-// agents reports whether a file or folder belongs to who has the directory, and nobody else
-// may write it.
+// agents reports whether a file or folder belongs to root or to the owner of the directory,
+// and nobody else may write it.
 func agents(st, dir *unix.Stat_t, kind uint32) bool {
 	return st.Mode&unix.S_IFMT == kind && (st.Uid == dir.Uid || st.Uid == 0) && st.Mode&0o022 == 0
 }

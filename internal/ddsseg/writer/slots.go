@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// Slot is a volatile context in a segment. Its area stays until Free, for longer than
-// the slot, which the next context may have as soon as it is removed.
+// Slot is a volatile context in a segment. Its area stays until Free. The slot itself is
+// free for the next context as soon as the context is removed.
 type Slot struct {
 	Area
 	index      uint32
@@ -20,8 +20,8 @@ type Slot struct {
 	jsonLen    int
 }
 
-// Add publishes a volatile context made after the template with that index. What it
-// costs does not depend on how many there are.
+// Add publishes a volatile context that uses the template with that index. Its cost does
+// not depend on the number of contexts.
 func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,15 +44,15 @@ func (w *Writer) Add(template int, c ContextDecl) (*Slot, error) {
 	return s, nil
 }
 
-// changed counts a change of a slot, and puts the slot into the list of the latest
-// ones, by which a reader finds it among many.
+// changed counts a change of a slot and puts the slot into the list of the latest changes.
+// The list lets a reader find the slot among many.
 func (w *Writer) changed(slot uint32) {
 	n := atomic.LoadUint32(w.at32(layout.HdrChanges))
 	atomic.StoreUint32(w.at32(layout.HdrRecent+uint64(n%layout.RecentCount)*4), slot+1)
 	atomic.StoreUint32(w.at32(layout.HdrChanges), n+1)
 }
 
-// Remove withdraws a context. Its values may still be stored into.
+// Remove withdraws a context. The program may still store into its values.
 func (w *Writer) Remove(s *Slot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,8 +69,8 @@ func (w *Writer) Remove(s *Slot) {
 	w.giveBack(s.json, uint64(s.jsonLen))
 }
 
-// Free gives back the area of a removed context; nothing may store there any more. Readers
-// count on its removal having been counted before another context has it.
+// Free gives back the area of a removed context. Nothing may store there any more. The
+// removal is counted before another context gets the area; readers rely on that.
 func (w *Writer) Free(s *Slot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *Writer) Size() uint64 {
 	return w.end
 }
 
-// place finds room for all that the context needs, or takes none.
+// place finds room for all that the context needs. If there is not enough, it takes none.
 func (w *Writer) place(s *Slot, c ContextDecl) (err error) {
 	get := func(n int) uint64 {
 		if n == 0 || err != nil {
@@ -119,7 +119,8 @@ func (w *Writer) place(s *Slot, c ContextDecl) (err error) {
 	return nil
 }
 
-// slot takes a free slot, or the next that was never used, with its block.
+// slot takes a free slot. If there is none, it takes the next that was never used, with
+// its block.
 func (w *Writer) slot() (uint32, error) {
 	if n := len(w.slots); n > 0 {
 		index := w.slots[n-1]
@@ -147,8 +148,8 @@ func (w *Writer) slotOff(n uint32) uint64 {
 	return w.block[block] + layout.SlotLen*uint64(index)
 }
 
-// record copies a context to its slot by words, leaving out those that others read at
-// any time, and those that are right already: most of a record is zeros.
+// record copies a context to its slot by words. It leaves out words that others may read
+// at any time, and words that already have the right value: most of a record is zeros.
 func (w *Writer) record(off uint64, s *Slot, template uint32, c ContextDecl) {
 	var r [layout.SlotLen / 8]uint64
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), layout.SlotLen)
@@ -168,13 +169,14 @@ func (w *Writer) record(off uint64, s *Slot, template uint32, c ContextDecl) {
 	w.put32(off+layout.CtxASN, c.ASN)
 	w.put32(off+layout.SlotTemplate, template)
 	w.put32(off+layout.CtxDataLen, s.dataLen)
-	// A reader may be between its two looks at this word: it counts on.
+	// A reader may be between its two loads of this word. So the word goes on counting and
+	// does not start again at 0.
 	if update := w.at32(off + layout.CtxUpdate); *update&1 == 1 {
 		atomic.AddUint32(update, 1)
 	}
 }
 
-// apart reports whether the word at this offset of a slot is written in halves.
+// apart reports whether the word at this offset of a slot is written as two halves.
 func apart(off int) bool {
 	return off == layout.CtxASN || off == layout.SlotTemplate || off == layout.CtxDataLen
 }

@@ -9,16 +9,16 @@ import (
 // Update tells readers that several values of a context change together. Updates of one
 // context must not overlap.
 type Update struct {
-	word *uint32 // odd meanwhile
-	used *uint32 // of the segment: there was an update
+	word *uint32 // odd while the update is under way
+	used *uint32 // word of the segment that says that there was an update
 }
 
-// NewUpdate returns one that no reader sees, for values in private memory.
+// NewUpdate returns an Update that no reader sees, for values in private memory.
 func NewUpdate() Update { return Update{new(uint32), new(uint32)} }
 
-// Begin comes before the stores, End after them.
+// Begin is called before the stores, End after them.
 func (u Update) Begin() {
-	if atomic.LoadUint32(u.used) == 0 { // a store each time would be felt by others
+	if atomic.LoadUint32(u.used) == 0 { // storing it each time would slow others down
 		atomic.StoreUint32(u.used, 1)
 	}
 	atomic.AddUint32(u.word, 1)
@@ -27,7 +27,7 @@ func (u Update) Begin() {
 // End says that the values belong together again.
 func (u Update) End() { atomic.AddUint32(u.word, 1) }
 
-// update is for the context whose record is at off.
+// update returns the Update of the context whose record is at off.
 func (w *Writer) update(off uint64) Update {
 	return Update{w.at32(off + layout.CtxUpdate), w.at32(layout.HdrUpdates)}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/layout"
 )
 
-// ErrNoRoom says that a segment cannot grow: the file system, the address space or a
-// limit of the process is used up. It wraps the cause.
+// ErrNoRoom says that a segment cannot grow: the file system, the address space or a limit
+// of the process is exhausted. The error returned also wraps the cause.
 var ErrNoRoom = errors.New("no room for a supplier's segment")
 
 // ClaimedError says that another supplier has the path.
@@ -24,8 +24,8 @@ type ClaimedError struct{ Path string }
 
 func (e *ClaimedError) Error() string { return e.Path + " belongs to another supplier" }
 
-// StatDecl is what a statistic's record holds. The texts fit their fields, the values
-// what the layout says of them: a Writer does not check.
+// StatDecl is what a statistic's record holds. The texts must fit their fields, and the
+// values must be as the layout says. A Writer does not check that.
 type StatDecl struct {
 	Name, Descr    string
 	Min, Max       int64
@@ -36,8 +36,8 @@ type StatDecl struct {
 	Help, Labels   string
 }
 
-// ContextDecl is what the record of a context holds. A volatile one has the statistics
-// and the data length of its template and leaves them out.
+// ContextDecl is what the record of a context holds. A volatile context leaves out the
+// statistics and the data length, because its template has them.
 type ContextDecl struct {
 	Path, Descr  string
 	ASN          uint32
@@ -47,8 +47,8 @@ type ContextDecl struct {
 	Help, Labels string
 }
 
-// Area is where a context keeps its values: whole 64-bit words, which stay where they
-// are until Writer.Free.
+// Area is where a context keeps its values. It consists of whole 64-bit words, which do
+// not move until Writer.Free.
 type Area struct {
 	Words  []uint64
 	Update Update
@@ -76,16 +76,17 @@ type Writer struct {
 // stampLen is the size of the line that holds the time stamp.
 const stampLen = 64
 
-// Program is what a segment says of the program that makes it.
+// Program is what a segment says about the program that makes it.
 type Program struct {
 	Name    string
 	TimeOut uint32 // see layout.HdrTimeOut
 }
 
-// Create makes, fills and publishes a segment in dir, claiming the paths first.
-// It returns a *ClaimedError if one of them is taken, and another error if the directory
-// or the system does not allow a segment. After an error nothing is left behind. prepare,
-// unless it is nil, stores the values that readers see at first. Create returns its error.
+// Create claims the paths first, then makes, fills and publishes a segment in dir. It
+// returns a *ClaimedError if one of the paths is taken, and another error if the directory
+// or the system does not allow a segment. After an error nothing is left behind. If
+// prepare is not nil, it stores the values that readers see at first. Create returns its
+// error.
 func Create(dir string, p Program, contexts []ContextDecl, claim []string, prepare func(*Writer) error) (*Writer, error) {
 	c, err := openClaims(dir)
 	if err != nil {
@@ -117,7 +118,7 @@ func Create(dir string, p Program, contexts []ContextDecl, claim []string, prepa
 	return w, nil
 }
 
-// fill writes all that stands when the segment is published.
+// fill writes everything that the segment holds when it is published.
 func (w *Writer) fill(p Program) error {
 	stats := 0
 	for _, c := range w.decls {
@@ -191,7 +192,8 @@ func (w *Writer) stat(off uint64, s StatDecl) error {
 		w.long(off+layout.StatLabelsOff, off+layout.StatLabelsLen, s.Labels))
 }
 
-// context writes a record and, but for a template, makes the area of its values.
+// context writes a record. Unless it is that of a template, it also makes the area of the
+// values.
 func (w *Writer) context(off uint64, c ContextDecl, first uint32) error {
 	w.text(off+layout.CtxPath, layout.PathLen, c.Path)
 	w.text(off+layout.CtxDescr, layout.DescrLen, c.Descr)
@@ -221,7 +223,7 @@ func (w *Writer) text(off uint64, n int, s string) {
 	copy(w.m.mem[off:off+uint64(n)-1], s)
 }
 
-// long writes a text of any length to a place of its own.
+// long writes a text of any length to an area of its own.
 func (w *Writer) long(off, length uint64, s string) error {
 	if s == "" {
 		return nil
@@ -248,20 +250,20 @@ func (w *Writer) words(off uint64, n uint32) []uint64 {
 // Fixed returns the area of the i-th context that the writer was created with.
 func (w *Writer) Fixed(i int) Area { return w.fixed[i] }
 
-// Line returns where the time stamp stands.
+// Line returns the line that holds the time stamp.
 func (w *Writer) Line() Line { return w.line }
 
 // Notice returns what the agent tells the supplier.
 func (w *Writer) Notice() *Notice { return &w.notice }
 
-// Line is the line of a segment that the time stamp has to itself.
+// Line is the line of a segment that holds only the time stamp.
 type Line struct{ p unsafe.Pointer }
 
 // NewLine returns a line in private memory.
 func NewLine() Line { return Line{unsafe.Pointer(new([stampLen / 8]uint64))} }
 
-// Stamp sets the time. A reader may see the seconds of one stamp with the microseconds
-// of another, which is at most a second off.
+// Stamp sets the time. A reader may see the seconds of one stamp with the microseconds of
+// another. The result is wrong by at most a second.
 func (l Line) Stamp(t time.Time) {
 	atomic.StoreInt64((*int64)(l.p), t.Unix())
 	atomic.StoreInt64((*int64)(unsafe.Add(l.p, 8)), int64(t.Nanosecond()/1000))
@@ -303,8 +305,8 @@ func Taken(dir, path string) (bool, error) {
 	return c.taken(path), nil
 }
 
-// End withdraws the segment and gives up its claims. Stores into areas are allowed until
-// Unmap, and nobody sees them.
+// End withdraws the segment and gives up its claims. The program may store into areas
+// until Unmap, but nobody sees those stores.
 func (w *Writer) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -319,8 +321,8 @@ func (w *Writer) End() {
 	w.claims.close()
 }
 
-// Unmap ends the segment and gives the address space back. Nothing may touch an area
-// after it.
+// Unmap ends the segment and gives the address space back. Nothing may touch an area after
+// that.
 func (w *Writer) Unmap() {
 	w.End()
 	w.m.free()

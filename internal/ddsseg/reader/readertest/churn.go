@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
-// Churn reads the volatile contexts of a busy supplier by Peek, until it was quiet around
-// many readings. The path of each context ends in a digit, and its values are that, or 0
-// before they are set.
+// Churn calls Peek to read the volatile contexts of a busy supplier, until the supplier
+// was quiet during many of these readings. The path of each context ends in a digit. All
+// its values are that digit, or 0 before they are set.
 func Churn(t *testing.T, r *reader.Reader) {
 	t.Helper()
 	c := churn{t: t, r: r, at: make(map[uint32]*reader.Context)}

@@ -1,4 +1,4 @@
-// Package readertest makes segments byte by byte, after the layout and not after any
+// Package readertest makes segments byte by byte. It follows the layout and uses no
 // writer, so that readers can be tested with segments that no writer would make.
 package readertest
 
@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
-// Stat is a statistic to be.
+// Stat describes a statistic to make.
 type Stat struct {
 	Name, Descr  string
 	Min, Max     int64
@@ -29,8 +29,8 @@ type Stat struct {
 	Help, Labels string
 }
 
-// Context is a fixed context or template to be. Len is that of its data, 0 for what its
-// statistics need.
+// Context describes a fixed context or template to make. Len is the length of its data; 0
+// means what its statistics need.
 type Context struct {
 	Path, Descr  string
 	ASN          uint32
@@ -43,7 +43,7 @@ type Context struct {
 // Segment is a segment in memory, or in a file that is mapped.
 type Segment struct {
 	t    testing.TB
-	B    []byte // all of it; the file's own memory once published
+	B    []byte // all of it; once published, the memory of the file
 	path string
 	file *os.File
 
@@ -51,18 +51,17 @@ type Segment struct {
 	Data     []uint64 // offset of each context's data
 	Slots    uint32
 	Recent   bool   // keep the list of the latest changes
-	next     uint64 // free room
+	next     uint64 // the next free offset
 }
 
-// Offsets that this package chose.
+// Offsets that this package has chosen.
 const (
 	TimeOff     = 512 // two 64-bit words
 	tablesOff   = 576
 	DefaultSize = 256 << 10
 )
 
-// New builds a segment of a size in bytes, 0 for DefaultSize, with everything in its
-// place, time stamp included.
+// New builds a valid segment with a time stamp. size is in bytes; 0 means DefaultSize.
 func New(t testing.TB, name string, size int, contexts ...Context) *Segment {
 	t.Helper()
 	if size == 0 {
@@ -172,7 +171,7 @@ func (s *Segment) text(off, length uint64, text string) {
 	s.Put32(length, uint32(len(text)))
 }
 
-// Room sets n bytes aside.
+// Room reserves n bytes.
 func (s *Segment) Room(n uint64) uint64 {
 	s.t.Helper()
 	at := s.next
@@ -195,7 +194,8 @@ func (s *Segment) Stamp(t time.Time) {
 	s.Put64(TimeOff+8, uint64(t.Nanosecond()/1000))
 }
 
-// SlotOff returns the offset of a slot, whose block is made if it is not there.
+// SlotOff returns the offset of a slot. If the slot's block is not there, SlotOff makes
+// it.
 func (s *Segment) SlotOff(n uint32) uint64 {
 	s.t.Helper()
 	k, index := layout.SlotPlace(n)
@@ -206,7 +206,7 @@ func (s *Segment) SlotOff(n uint32) uint64 {
 	return s.get64(at) + uint64(index)*layout.SlotLen
 }
 
-// Add puts a volatile context into a slot and returns where its data are.
+// Add puts a volatile context into a slot and returns the offset of its data.
 func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...func(off uint64)) uint64 {
 	s.t.Helper()
 	off := s.SlotOff(slot)
@@ -228,7 +228,7 @@ func (s *Segment) Add(slot uint32, template int, path, descr string, mend ...fun
 	return data
 }
 
-// Delete takes the context in a slot away.
+// Delete removes the context in a slot.
 func (s *Segment) Delete(slot uint32) {
 	off := s.SlotOff(slot)
 	s.Put32(off+layout.SlotSeq, s.Get32(off+layout.SlotSeq)+1)
@@ -246,9 +246,9 @@ func (s *Segment) Count(slot uint32) {
 	s.Put32(layout.HdrChanges, n+1)
 }
 
-// Publish writes the segment into a folder, as a supplier does, and maps it: B is from
-// then on what readers see. uid is the owner, -1 for the test's own user. The lock that
-// says that the supplier lives is held until Die or End. It returns the path.
+// Publish writes the segment into a folder, as a supplier does, and maps it: from then on
+// B is what readers see. uid is the owner; -1 means the test's own user. Publish holds the
+// lock that says that the supplier lives until Die or End. It returns the path.
 func (s *Segment) Publish(dir string, uid int) string {
 	s.t.Helper()
 	if uid < 0 {
@@ -265,7 +265,7 @@ func (s *Segment) Publish(dir string, uid int) string {
 	s.check(err)
 	s.file = f
 	s.check(unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: layout.AliveOffset, Len: 1}))
-	// A mapping keeps the description open that it was made of, and so a lock of it.
+	// A mapping keeps the descriptor that it was made from open, and so its locks.
 	m, err := os.OpenFile(hidden, os.O_RDWR, 0)
 	s.check(err)
 	defer m.Close()
@@ -287,10 +287,11 @@ func (s *Segment) check(err error) {
 	}
 }
 
-// Notice is what the supplier was told, the words as they stand there.
+// Notice is what the supplier was told, in the words of the file.
 type Notice struct{ GoAway, Interval, Values uint32 }
 
-// Notice reads what the agent has told the supplier, all zeros where it has told nothing.
+// Notice reads what the agent has told the supplier. All words are zero if it has told
+// nothing.
 func (s *Segment) Notice() (n Notice) {
 	dir, name := filepath.Split(s.path)
 	b, err := os.ReadFile(reader.NoticePath(dir, name))
@@ -308,18 +309,19 @@ func (s *Segment) Notice() (n Notice) {
 // Path returns the path of a segment that is published.
 func (s *Segment) Path() string { return s.path }
 
-// Die does what the kernel does when the supplier is killed: the file stays, unlocked.
+// Die does what the kernel does when the supplier is killed: the file stays, without its
+// lock.
 func (s *Segment) Die() { s.file.Close() }
 
 // End does what a supplier does when it ends.
 func (s *Segment) End() {
 	s.Put32(layout.HdrState, layout.StateEnded)
-	_ = os.Remove(s.path) // the agent may have been faster
+	_ = os.Remove(s.path) // the agent may have removed it already
 	s.Die()
 }
 
-// Truncate cuts the file off under all mappings. B must not be touched any more. Where the
-// file becomes longer it gets storage for that, as a supplier's does.
+// Truncate cuts the file off under all mappings. B must not be touched any more. If the
+// file becomes longer, it gets storage for that, as a supplier's file does.
 func (s *Segment) Truncate(size int64) {
 	s.check(s.file.Truncate(size))
 	if size > 0 {
@@ -327,7 +329,7 @@ func (s *Segment) Truncate(size int64) {
 	}
 }
 
-// Punch takes the storage of n bytes at off away, so that there is a hole in the file.
+// Punch takes away the storage of n bytes at off and so makes a hole in the file.
 func (s *Segment) Punch(off, n int64) {
 	s.check(unix.Fallocate(int(s.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n))
 }
@@ -342,7 +344,7 @@ func (s *Segment) StatOff(i int) uint64 {
 	return s.get64(layout.HdrStatsOff) + uint64(i)*layout.StatLen
 }
 
-// ASN gives the context that Add puts into a slot an ASN.1 number.
+// ASN gives an ASN.1 number to the context that Add puts into a slot.
 func ASN(s *Segment, number uint32) func(off uint64) {
 	return func(off uint64) { s.Put32(off+layout.CtxASN, number) }
 }
