@@ -16,8 +16,8 @@ func context(path string, stats ...spmi.Stat) *spmi.Context {
 	return &spmi.Context{Path: path, Stats: stats}
 }
 
-// TestDeclarations: what the guide forbids is refused with the guide's number, what it
-// allows is not, and a refused supplier leaves nothing behind.
+// TestDeclarations: what the guide forbids is refused with the guide's number, and
+// what it allows is accepted. A refused supplier leaves nothing behind.
 func TestDeclarations(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	with := func(s spmi.Stat, change func(*spmi.Stat)) spmi.Stat { change(&s); return s }

@@ -13,11 +13,11 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// TestReadLockBelow: another user's read lock on a victim's claims, which the mode allows,
-// may keep the victim from claiming a parent but not from having contexts below it. It
-// makes no parent of paths that it does not cover.
+// TestReadLockBelow: another user may set a read lock on a victim's claims, because the
+// mode allows it. The lock may keep the victim from claiming a parent, but not from having
+// contexts below it. It makes no parent of paths that it does not cover.
 func TestReadLockBelow(t *testing.T) {
-	for _, user := range []int{0, nobody} { // the owner of what lies below
+	for _, user := range []int{0, nobody} { // the owner of the context below
 		dir := segments(t)
 		const parent, below = "DDS/V/a", "DDS/V/a/b"
 		must(t, os.WriteFile(filepath.Join(dir, layout.ClaimsDir, "0"), nil, 0o644))

@@ -18,7 +18,7 @@ import (
 
 const taken = "another supplier has it"
 
-// supply starts another process that supplies path and returns what it said.
+// supply starts another process that supplies path. It returns what the process said.
 func supply(t *testing.T, dir, path string, uid int) (*process, string) {
 	t.Helper()
 	return start(t, "supply", dir, path, fmt.Sprint(uid))
@@ -35,8 +35,8 @@ func try(t *testing.T, dir, path string) string {
 	return fmt.Sprint(err)
 }
 
-// TestClaims: of two suppliers of one path the second is refused until the first closes or
-// is killed. Only root comes before other users.
+// TestClaims: of two suppliers of one path, the second is refused until the first closes or
+// is killed. Only root precedes other users.
 func TestClaims(t *testing.T) {
 	for name, c := range map[string]struct{ first, second int }{
 		"same user": {0, 0}, "root first": {0, nobody}, "root second": {nobody, 0}, "nobody": {nobody, nobody}, "others": {nobody, 1},
@@ -73,21 +73,21 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestOtherNameOfClaims: a further name for a process's own claims, as any user may be able
-// to make one, does not have it lose them.
+// TestOtherNameOfClaims: a process keeps its claims even if its own file of claims gets
+// another name. Any user may be able to make one.
 func TestOtherNameOfClaims(t *testing.T) {
 	dir := segments(t)
 	open(t, spmi.Options{Dir: dir}, context("DDS/V/a"))
 	claims := filepath.Join(dir, layout.ClaimsDir)
 	must(t, os.Link(filepath.Join(claims, fmt.Sprint(os.Geteuid())), filepath.Join(claims, fmt.Sprint(nobody))))
-	open(t, spmi.Options{Dir: dir}, context("DDS/V/b")) // looks into all claims
+	open(t, spmi.Options{Dir: dir}, context("DDS/V/b")) // reads all files of claims
 	if _, said := supply(t, dir, "DDS/V/a", 0); !strings.Contains(said, taken) {
 		t.Errorf("another process gets the path: %s", said)
 	}
 }
 
-// TestClaimsInProcess: the suppliers of one process are as strangers to each other,
-// and closing one frees its claims only.
+// TestClaimsInProcess: the suppliers of one process compete like those of different
+// processes, and closing one frees only its claims.
 func TestClaimsInProcess(t *testing.T) {
 	dir := segments(t)
 	a := open(t, spmi.Options{Dir: dir}, context("DDS/V/a"))
@@ -109,7 +109,7 @@ func TestClaimsInProcess(t *testing.T) {
 	}
 }
 
-// TestForeignParent: a context may lie below another supplier's, and is claimed then.
+// TestForeignParent: a context may lie below another supplier's. Then it is claimed.
 func TestForeignParent(t *testing.T) {
 	dir := segments(t)
 	if got := try(t, dir, "DDS/V/a/b"); !strings.Contains(got, "no context DDS/V/a above") {
@@ -142,7 +142,7 @@ func TestForeignParent(t *testing.T) {
 	}
 }
 
-// TestRace: of many that want one path at once exactly one gets it.
+// TestRace: of many suppliers that want one path at once, exactly one gets it.
 func TestRace(t *testing.T) {
 	dir := segments(t)
 	var wg sync.WaitGroup
@@ -166,14 +166,14 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestInTheWay: what another user leaves or locks in the claims directory takes no
-// path, unless it is a claim.
+// TestInTheWay: whatever another user leaves or locks in the claims directory, only a claim
+// takes a path.
 func TestInTheWay(t *testing.T) {
 	path := func(i int) string { return fmt.Sprintf("DDS/V/a%d", i) }
 	for i, args := range [][]string{
-		{fmt.Sprint(nobody), "write", "0"}, // everything, in the file of one's own
+		{fmt.Sprint(nobody), "write", "0"}, // all bytes of the user's own file
 		{fmt.Sprint(nobody), "write", "2"},
-		{"0", "read", "1"}, // in the victim's file
+		{"0", "read", "1"}, // a byte of the victim's file
 		{"0", "read", "0"},
 	} {
 		dir := segments(t)
@@ -203,7 +203,7 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestSquatter: nobody is kept from supplying by what another user puts where the file of
+// TestSquatter: a user can supply even if another user has put something where the file of
 // claims should be.
 func TestSquatter(t *testing.T) {
 	for what, put := range map[string]func(path string) error{
@@ -224,8 +224,8 @@ func TestSquatter(t *testing.T) {
 	}
 }
 
-// TestNowhere: without a place to publish in a program is none the worse, and its
-// declarations are checked all the same.
+// TestNowhere: a program works without a place to publish in, and its declarations are
+// still checked.
 func TestNowhere(t *testing.T) {
 	good := segments(t)
 	file := filepath.Join(good, "file")
@@ -265,8 +265,8 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestFiles: the file's name, mode and group are what the agent wants to see, whatever
-// the umask, and nothing is left of a supplier that closes.
+// TestFiles: the file's name, mode and group are what the agent needs, whatever the umask.
+// A supplier that closes leaves nothing behind.
 func TestFiles(t *testing.T) {
 	dir := segments(t)
 	must(t, os.Chown(dir, 0, nobody))
@@ -288,7 +288,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("claims: %v", info.Mode())
 	}
 	must(t, s.Close())
-	n.Inc() // goes nowhere, harms nobody
+	n.Inc() // has no effect and does no harm
 	left, err := os.ReadDir(dir)
 	must(t, err)
 	if len(left) != 1 || left[0].Name() != layout.ClaimsDir {
@@ -296,7 +296,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDescriptors: opening and closing, and failing to open, keeps no file open.
+// TestDescriptors: opening and closing keeps no file open. Neither does a failed Open.
 func TestDescriptors(t *testing.T) {
 	dir := segments(t)
 	open(t, spmi.Options{Dir: dir}, context("DDS/V/a"))

@@ -12,9 +12,9 @@ import (
 type Stat struct {
 	Name  string // 1 to 31 bytes, unique within the context
 	Descr string // one line, up to 63 bytes
-	To    Handle // such as a *Counter; nobody may use it while Open or Add binds it
+	To    Handle // such as a *Counter; must not be in use while Open or Add binds it
 
-	Min, Max int64  // the scale on which to show it, 0, 0 for none
+	Min, Max int64  // the scale to show it on; both 0 for none
 	ASN      uint32 // ASN.1 number, 1 to 65535, unique within the context; 0 for none
 	Units    Units
 	As       DataType          // present it as another type than that of To
@@ -22,15 +22,15 @@ type Stat struct {
 	Labels   map[string]string // names begin with a letter and go on with letters, digits and _
 }
 
-// Context declares a context: its path and the statistics in it. Open and Supplier.Add
-// make it live; then its fields are not to be changed.
+// Context declares a context: its path and its statistics. Open and Supplier.Add make it live.
+// From then on its fields must not change.
 type Context struct {
-	// Path is "DDS/vendor/..." or lies below Options.Vendor. Up to 63 bytes. The
-	// context above it is declared before, or another supplier has it; a vendor's need
-	// not be declared.
+	// Path is "DDS/vendor/...", or it is relative to Options.Vendor. It has up to 63 bytes. The
+	// context above must be declared before, or belong to another supplier. A vendor's context
+	// need not be declared.
 	Path  string
 	Descr string // one line, up to 63 bytes
-	ASN   uint32 // 1 to 65535, unique among all of this supplier's that has the same parent; 0 for none
+	ASN   uint32 // 1 to 65535, unique among this supplier's contexts with the same parent; 0 for none
 
 	// Stats and Values declare the statistics; Values after Stats if both are there.
 	// Values is a pointer to a struct; its exported fields of handle types are
@@ -43,7 +43,7 @@ type Context struct {
 	Values any
 
 	Help   string            // up to 4095 bytes
-	Labels map[string]string // as for Stat
+	Labels map[string]string // as in Stat
 
 	area atomic.Pointer[area]
 }
@@ -54,18 +54,18 @@ type area struct {
 	s       *Supplier
 	words   []uint64
 	update  writer.Update
-	shared  writer.Area  // where to the words are copied, for a context that was published late
-	gone    bool         // the word for updates is another context's
+	shared  writer.Area  // where the words are copied to, for a context that was published late
+	gone    bool         // the word for updates belongs to another context now
 	slot    *writer.Slot // nil for fixed contexts and without shared memory
-	claimed string       // the path, if it was claimed for this context alone
+	claimed string       // the path if it was claimed for this context alone, else ""
 }
 
-// Update calls f, in which several values of the context are set or added to: a
-// consumer sees all of that or none of it. Updates of a context wait for each other; f
-// should do little else, and must not update or remove the context or close its
-// supplier. Values that are
-// stored without Update do not wait, and may be seen with either state of the others.
-// If f panics, what it did until then stands. With Options.Manual, Update also says that
+// Update calls f, which sets or adds to several values of the context. A consumer sees all of
+// these changes or none. Updates of a context wait for each other. f should do little else. It
+// must not update or remove the context, or close its supplier. Stores outside Update do not
+// wait; a consumer may see them with the values from before or after the update. If f panics,
+// what it did until then stays. With Options.Manual, Update also says that the supplier is
+// active.
 // the supplier is active.
 func (c *Context) Update(f func()) {
 	a := c.area.Load()

@@ -11,12 +11,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
-// kind is a set of statistics that one or more contexts have.
+// kind is a set of statistics that one or more contexts share.
 type kind struct {
 	decls    []writer.StatDecl
 	names    map[string]bool
 	asns     map[uint32]bool
-	fields   []int // of the struct that Values points to, after len(decls)-len(fields) Stats
+	fields   []int // of the struct that Values points to; the first len(decls)-len(fields) decls are from Stats
 	template int   // index of the context's record, for volatile contexts
 }
 
@@ -55,7 +55,7 @@ func kindOf(c *Context) (*kind, error) {
 	return k, nil
 }
 
-// field adds the statistic that a struct's field declares, if it does.
+// field adds the statistic that a struct's field declares, if it declares one.
 func (k *kind) field(i int, f reflect.StructField, path string) error {
 	h, ok := reflect.Zero(reflect.PointerTo(f.Type)).Interface().(Handle)
 	name, tagged := f.Tag.Lookup("spmi")
@@ -102,7 +102,7 @@ func parseTag(f reflect.StructField) (Stat, error) {
 	return s, err
 }
 
-// maxASN is the largest ASN.1 number, for which the SPMI has 16 bits.
+// maxASN is the largest ASN.1 number. The SPMI has 16 bits for it.
 const maxASN = 1<<16 - 1
 
 // add checks a statistic and appends its record.
@@ -144,7 +144,7 @@ func (k *kind) add(s Stat, f format, path string) error {
 	return nil
 }
 
-// bind makes the handles that a context declares those of the area's values.
+// bind makes a context's handles refer to the values in the area.
 func (k *kind) bind(c *Context, a *area) {
 	for i := range c.Stats {
 		c.Stats[i].To.bind(&a.words[i], a)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// exampleDir stands for the directory that the agent makes.
+// exampleDir makes a directory that stands for the agent's.
 func exampleDir() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "spmi-example-")
 	if err != nil {
@@ -24,7 +24,7 @@ func exampleDir() (dir string, remove func()) {
 
 // The guide's gadgets and widgets.
 func Example() {
-	dir, remove := exampleDir() // in earnest, leave Options.Dir empty
+	dir, remove := exampleDir() // a real program leaves Options.Dir empty
 	defer remove()
 
 	var test struct {
@@ -56,7 +56,7 @@ func Example() {
 	// 22 42 28 62
 }
 
-// publish does what the comment of the package shows.
+// publish does what the example in the package comment does.
 func publish() error {
 	var made struct {
 		Gadgets spmi.Counter `descr:"Gadgets made"`
@@ -78,7 +78,7 @@ func ExampleOpen() {
 	}
 }
 
-// A context for each session, for as long as there is one.
+// A context for each session, while the session lasts.
 func ExampleSupplier_Add() {
 	dir, remove := exampleDir()
 	defer remove()
@@ -113,7 +113,8 @@ func ExampleSupplier_Add() {
 	// <nil>
 }
 
-// Values that belong together: a consumer sees both changed, or none.
+// Values that belong together: a consumer sees both of them changed, or
+// neither.
 func ExampleContext_Update() {
 	dir, remove := exampleDir()
 	defer remove()

@@ -8,23 +8,23 @@ import (
 	"unsafe"
 )
 
-// Integer are the integer types that a statistic may have, with the SPMI's types for
-// them: SiLong int64, SiULong uint64, SiInt int32, SiUInt uint32, SiShort int16,
-// SiUShort uint16, SiChar uint8, SiPtr uintptr. All widths are fixed, so int64 is
-// eight bytes on every machine.
+// Integer are the integer types that a statistic may have. The SPMI's types for them
+// are: SiLong int64, SiULong uint64, SiInt int32, SiUInt uint32, SiShort int16,
+// SiUShort uint16, SiChar uint8, SiPtr uintptr. All widths are fixed: int64 has eight
+// bytes on every machine.
 type Integer interface {
 	int64 | uint64 | int32 | uint32 | int16 | uint16 | uint8 | uintptr
 }
 
-// Floating are SiDouble float64 and SiFloat float32.
+// Floating are the floating types: SiDouble float64 and SiFloat float32.
 type Floating interface {
 	float64 | float32
 }
 
-// cell is one value: a word of 64 bits, which a narrower value has to itself, so that
-// every operation is one atomic operation of the machine. A cell that was not opened
-// does nothing. area keeps the memory from being given to another context: it is given
-// back when no handle refers to it any more.
+// cell is one value in a word of 64 bits. A narrower value has a whole word, too, so
+// that every operation is one atomic operation of the machine. A cell that was not
+// opened does nothing. area keeps the memory from being used for another context while
+// a handle refers to it.
 type cell struct {
 	word *uint64
 	area *area
@@ -55,29 +55,29 @@ func (c cell) add(v uint64) {
 	}
 }
 
-// CounterOf is an integer that is only ever incremented: consumers show its rate.
-// Methods may be called by any number of goroutines at once and lose nothing; none
-// waits, allocates or enters the kernel. The zero value does nothing, and so does one
-// whose context was removed. Copies are the same counter.
+// CounterOf is an integer that is only incremented; consumers show its rate. Any
+// number of goroutines may call its methods at once, and no call is lost. No method
+// waits, allocates or enters the kernel. The zero value does nothing, and neither does
+// a counter whose context was removed. Copies are the same counter.
 type CounterOf[T Integer] struct{ cell }
 
 // Inc adds one.
 func (c CounterOf[T]) Inc() { c.add(1) }
 
-// Add adds n, which is not negative.
+// Add adds n. n must not be negative.
 func (c CounterOf[T]) Add(n T) { c.add(uint64(n)) }
 
-// Set sets the value of a counter that is kept elsewhere.
+// Set sets the counter to a value that is counted elsewhere.
 func (c CounterOf[T]) Set(n T) { c.store(uint64(n)) }
 
 // Value returns the current value.
 func (c CounterOf[T]) Value() T { return T(c.load()) }
 
-// QuantityOf is an integer that is a level: consumers show it as it is. The rest is as
-// for CounterOf.
+// QuantityOf is an integer that is a level; consumers show it as it is. Otherwise it
+// is like CounterOf.
 type QuantityOf[T Integer] struct{ cell }
 
-// Add adds n, which may be negative.
+// Add adds n. n may be negative.
 func (q QuantityOf[T]) Add(n T) { q.add(uint64(n)) }
 
 // Set sets the level.
@@ -86,23 +86,24 @@ func (q QuantityOf[T]) Set(n T) { q.store(uint64(n)) }
 // Value returns the current level.
 func (q QuantityOf[T]) Value() T { return T(q.load()) }
 
-// FloatCounterOf is a sum of floating numbers: consumers show its rate. Its Add is
-// tried again when another goroutine's came between. The rest is as for CounterOf.
+// FloatCounterOf is a sum of floating numbers; consumers show its rate. Its Add tries
+// again if another goroutine has changed the value in between. Otherwise it is like
+// CounterOf.
 type FloatCounterOf[T Floating] struct{ cell }
 
-// Add adds x, which is not negative.
+// Add adds x. x must not be negative.
 func (c FloatCounterOf[T]) Add(x T) { addFloat(c.cell, x) }
 
-// Set sets the value of a sum that is kept elsewhere.
+// Set sets the counter to a sum that is kept elsewhere.
 func (c FloatCounterOf[T]) Set(x T) { c.store(floatBits(x)) }
 
 // Value returns the current value.
 func (c FloatCounterOf[T]) Value() T { return bitsFloat[T](c.load()) }
 
-// FloatOf is a floating number that is a level. The rest is as for FloatCounterOf.
+// FloatOf is a floating number that is a level. Otherwise it is like FloatCounterOf.
 type FloatOf[T Floating] struct{ cell }
 
-// Add adds x, which may be negative.
+// Add adds x. x may be negative.
 func (f FloatOf[T]) Add(x T) { addFloat(f.cell, x) }
 
 // Set sets the level.
@@ -115,17 +116,17 @@ func (f FloatOf[T]) Value() T { return bitsFloat[T](f.load()) }
 type (
 	Counter      = CounterOf[uint64]       // SiULong
 	Quantity     = QuantityOf[int64]       // SiLong
-	Gauge        = Quantity                // the same, as others name it
+	Gauge        = Quantity                // the same type under another common name
 	Float        = FloatOf[float64]        // SiDouble
 	FloatCounter = FloatCounterOf[float64] // SiDouble
 )
 
-// Timer is a time that adds up, in microseconds, as SiTimeval has it: seconds and
-// microseconds of 32 bits each, which are read together. It is a counter and wraps
+// Timer is a sum of times in microseconds, in the SPMI's SiTimeval: seconds and
+// microseconds of 32 bits each, which are read together. It is a counter. It wraps
 // around after 2^31 seconds.
 type Timer struct{ cell }
 
-// Add adds d, which is not negative, cut to microseconds.
+// Add adds d, truncated to microseconds. d must not be negative.
 func (t Timer) Add(d time.Duration) {
 	for t.word != nil {
 		old := atomic.LoadUint64(t.word)
@@ -136,7 +137,7 @@ func (t Timer) Add(d time.Duration) {
 	runtime.KeepAlive(t.area)
 }
 
-// Set sets the time of a sum that is kept elsewhere.
+// Set sets the timer to a sum that is kept elsewhere.
 func (t Timer) Set(d time.Duration) { t.store(timeval(d)) }
 
 // Value returns the current sum.
@@ -155,7 +156,7 @@ func timevalDuration(w uint64) time.Duration {
 	return time.Duration(v[0])*time.Second + time.Duration(v[1])*time.Microsecond
 }
 
-// pair and unpair see a word as the two that lie in its bytes, lower address first.
+// pair and unpair treat a word as the two words in its bytes, lower address first.
 func pair(v [2]uint32) uint64 {
 	if littleEndian {
 		return uint64(v[1])<<32 | uint64(v[0])

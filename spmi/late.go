@@ -13,13 +13,13 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
-// A supplier that could not be published when it was opened has handles that store into
-// private memory, and whoever has copies of them goes on to do so. When it is published
-// after all, that memory stays what counts, and its values are copied to the segment.
+// If a supplier cannot be published when it is opened, its handles store into private
+// memory, and so do all copies of these handles. When it is published later, the handles
+// go on using that memory, and its values are copied to the segment.
 
 const (
 	everySecond = time.Second
-	copyEvery   = 10 * time.Millisecond // at most so often
+	copyEvery   = 10 * time.Millisecond // values are copied at most so often
 	retryAtMost = 64 * time.Second
 )
 
@@ -29,8 +29,8 @@ type backoff struct {
 	wait time.Duration
 }
 
-// failed puts the next attempt off: the longer the more often it failed, but not where
-// there is no directory, which costs one look.
+// failed puts the next attempt off. The wait grows with each failure. It does not grow
+// while there is no directory, because then an attempt costs very little.
 func (b *backoff) failed(now time.Time, err error) {
 	b.wait = min(max(2*b.wait, everySecond), retryAtMost)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,14 +39,14 @@ func (b *backoff) failed(now time.Time, err error) {
 	b.at = now.Add(b.wait)
 }
 
-// Retry publishes the supplier if it is not published and that can be done by now. It
-// returns what Err does from then on: ErrDuplicate, too, if another supplier has come to
-// have one of its paths. Unless Manual is set, the supplier itself tries again, each
-// second while there is no directory and at least each minute otherwise.
+// Retry publishes the supplier if it is not published and can be by now. It returns what
+// Err returns from then on; that is ErrDuplicate if another supplier has one of its paths
+// by now. Unless Manual is set, the supplier itself tries again: each second while there
+// is no directory, and at least each minute otherwise.
 //
-// Values that were stored before count. What handles of contexts that are there already
-// store is seen with a delay: at once after Context.Update and Touch, and unless Manual is
-// set within a second, or within Interval where somebody asks more often.
+// Values that were stored before are not lost. Consumers see later stores to contexts from
+// that time with a delay: at once after Context.Update and Touch. Unless Manual is set,
+// they see them within a second, or within Interval if a client asks more often.
 func (s *Supplier) Retry() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Supplier) Retry() error {
 	return s.attach()
 }
 
-// turn does what is to be done from time to time, and returns when to come again.
+// turn does the regular work, and returns when to call it again.
 func (s *Supplier) turn(now time.Time) time.Duration {
 	s.stamp(now)
 	s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *Supplier) turn(now time.Time) time.Duration {
 	return everySecond
 }
 
-// attach publishes what is there. The caller holds the lock.
+// attach publishes what has been declared. The caller holds the lock.
 func (s *Supplier) attach() error {
 	if s.Err() == nil {
 		return nil
@@ -109,8 +109,8 @@ func (s *Supplier) stayPrivate(err error) error {
 	return err
 }
 
-// orphans looks for contexts below other suppliers' that do not exist: when they were
-// declared, nobody could be asked.
+// orphans looks for contexts whose parent does not exist. This could not be checked when
+// they were declared.
 func (s *Supplier) orphans() error {
 	for path, n := range s.tree.nodes {
 		parent := layout.Parent(path)
@@ -128,14 +128,14 @@ func (s *Supplier) orphans() error {
 	return nil
 }
 
-// added is a volatile context that a writer has taken in.
+// added is a volatile context that a writer has added.
 type added struct {
 	a       *area
 	slot    *writer.Slot
 	claimed string
 }
 
-// addAll adds the volatile contexts that are there, with their values.
+// addAll adds the existing volatile contexts, with their values.
 func (s *Supplier) addAll(w *writer.Writer) ([]added, error) {
 	var all []added
 	for _, path := range slices.Sorted(maps.Keys(s.tree.nodes)) {
@@ -160,7 +160,7 @@ func (s *Supplier) addAll(w *writer.Writer) ([]added, error) {
 	return all, nil
 }
 
-// mirror has the values of an area copied from now on.
+// mirror makes the values of an area be copied from now on.
 func (s *Supplier) mirror(a *area, to writer.Area) {
 	if len(to.Words) == 0 {
 		return
@@ -172,7 +172,8 @@ func (s *Supplier) mirror(a *area, to writer.Area) {
 	s.late = append(s.late, a)
 }
 
-// copyLate copies what has changed, and reports whether there is anything to copy.
+// copyLate copies the values that have changed. It reports whether there is anything left
+// to copy later.
 func (s *Supplier) copyLate() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +188,7 @@ func (s *Supplier) copyLate() bool {
 	return len(s.late) > 0
 }
 
-// copyTo copies the values to where no reader looks yet.
+// copyTo copies the values to an area that no reader knows yet.
 func (a *area) copyTo(to writer.Area) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,8 +197,8 @@ func (a *area) copyTo(to writer.Area) {
 	}
 }
 
-// copy copies the values, if they have changed, as one update. The caller holds the
-// area's lock, so that no update of the program's is under way.
+// copy copies the values as one update, if they have changed. The caller holds the area's
+// lock, so that the program has no update under way.
 func (a *area) copy() {
 	defer runtime.KeepAlive(a)
 	if !a.differs() {

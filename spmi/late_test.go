@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// await waits for a condition, for longer than it can take on any machine.
+// await waits for a condition, longer than any machine should need.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -27,7 +27,7 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// appear makes the segment directory, all at once.
+// appear makes the segment directory in one step.
 func appear(t *testing.T, dir string) {
 	t.Helper()
 	made := filepath.Join(filepath.Dir(dir), "made")
@@ -37,8 +37,8 @@ func appear(t *testing.T, dir string) {
 }
 
 // TestPublishedLate: a supplier that was opened before there was a directory publishes
-// itself when there is one. It loses nothing of what goroutines add meanwhile, and who
-// reads sees each update whole.
+// itself when there is one. It loses nothing of what goroutines add in the meantime, and
+// readers see each update whole.
 func TestPublishedLate(t *testing.T) {
 	dir := filepath.Join(segments(t), "later")
 	var pair struct{ A, B spmi.Counter }
@@ -93,7 +93,7 @@ func TestPublishedLate(t *testing.T) {
 	}
 	await(t, "the volatile context's values come", func() bool { return values(t, r, bingos)[0] == sum })
 	must(t, s.Remove(vol))
-	must(t, s.Add(vol)) // without a detour now
+	must(t, s.Add(vol)) // published directly now
 	v.Problems.Add(9)
 	w.scan(t, r)
 	if got := values(t, r, w.find(t, "DDS/V/Bingo")); got[0] != 9 {
@@ -101,8 +101,8 @@ func TestPublishedLate(t *testing.T) {
 	}
 }
 
-// TestRetry: a program that does everything itself tries when it likes; its values come
-// with Touch and Update.
+// TestRetry: a program with Options.Manual tries again when it likes. Touch and Update copy
+// its values.
 func TestRetry(t *testing.T) {
 	dir := filepath.Join(segments(t), "later")
 	n := spmi.Counter{}
@@ -140,8 +140,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestLateRefused: what nobody could be asked about at first is checked when somebody
-// can be: whether another supplier has a path, and whether it has the context above.
+// TestLateRefused: some checks are not possible without a directory: whether another
+// supplier has a path, and whether it has the context above. They are made when the supplier
+// is published.
 func TestLateRefused(t *testing.T) {
 	dir := filepath.Join(segments(t), "later")
 	open := func(path string, volatile bool) *spmi.Supplier {
@@ -189,7 +190,7 @@ func TestLateRefused(t *testing.T) {
 	}
 }
 
-// TestStay: a supplier answers that it does not go away, until it is told anew.
+// TestStay: after Stay, GoAway is false until the agent tells the supplier again.
 func TestStay(t *testing.T) {
 	dir := segments(t)
 	s := open(t, spmi.Options{Dir: dir, Manual: true}, context("DDS/V/a", stat("s")))
@@ -216,8 +217,8 @@ func TestStay(t *testing.T) {
 	}
 }
 
-// TestNotTheAgent: a notice that somebody else than the agent can have written is none. What
-// becomes of a true one harms nobody.
+// TestNotTheAgent: a notice that somebody other than the agent may have written is ignored.
+// Nothing that happens to a real notice does harm.
 func TestNotTheAgent(t *testing.T) {
 	for name, spoil := range map[string]func(folder, file string) error{
 		"folder of another user": func(folder, _ string) error { return os.Chown(folder, nobody, -1) },
@@ -244,7 +245,7 @@ func TestNotTheAgent(t *testing.T) {
 	if s.GoAway() {
 		t.Error("told by what is not there")
 	}
-	must(t, os.Remove(path)) // and made anew, as an agent does that has lost its directory
+	must(t, os.Remove(path)) // made again, as by an agent that has lost its directory
 	tell(t, dir, segreader.Notice{Values: 5})
 	await(t, "the supplier finds the new one", func() bool { return s.Subscribed() == 5 })
 	must(t, s.Close())
@@ -253,7 +254,7 @@ func TestNotTheAgent(t *testing.T) {
 	}
 }
 
-// TestTimeOut: what a program asks for stands in its segment.
+// TestTimeOut: the segment holds the time-out that a program asks for.
 func TestTimeOut(t *testing.T) {
 	for give, want := range map[time.Duration]time.Duration{0: 0, 15 * time.Second: 15 * time.Second,
 		600*time.Second + 1: 10 * time.Minute, spmi.NoTimeOut: -1} {
@@ -270,8 +271,8 @@ func TestTimeOut(t *testing.T) {
 	}
 }
 
-// TestBelowVendor: a vendor's context is nobody's own, so what comes and goes below it
-// belongs to the first who adds it.
+// TestBelowVendor: a vendor's context belongs to nobody. So a volatile context below it
+// belongs to the first supplier that adds it.
 func TestBelowVendor(t *testing.T) {
 	dir := segments(t)
 	kinds := []*spmi.Context{{Path: "DDS/V/X", Values: &bingo{}}}
@@ -290,8 +291,8 @@ func TestBelowVendor(t *testing.T) {
 	must(t, b.Add(d))
 }
 
-// TestVolatileVendor: a vendor's context comes and goes without a claim, also where the
-// supplier is published late, and stays while there are contexts below it.
+// TestVolatileVendor: a vendor's context comes and goes without a claim, even if the
+// supplier is published late. It stays while there are contexts below it.
 func TestVolatileVendor(t *testing.T) {
 	dir := filepath.Join(segments(t), "later")
 	vendor := func() *spmi.Context { return &spmi.Context{Path: "DDS/W"} }

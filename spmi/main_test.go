@@ -28,7 +28,7 @@ const (
 	nobody   = 65534
 )
 
-// TestMain is also the program of the other processes that tests need.
+// TestMain also runs as the other processes that tests need.
 func TestMain(m *testing.M) {
 	if args := os.Getenv(childEnv); args != "" {
 		child(strings.Split(args, "|"))
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child becomes another user, does one thing, says how it went and stays until its
+// child becomes another user, does one thing, reports the result and stays until its
 // input ends.
 func child(args []string) {
 	job, dir, path := args[0], args[1], args[2]
@@ -68,7 +68,7 @@ func child(args []string) {
 			defer s.Close()
 		}
 		fmt.Println(err)
-	case "lock": // a lock of the given type and length where the claim on path is
+	case "lock": // sets a lock of the given type and length on the byte of the path's claim
 		file, kind, length := args[4], args[5], args[6]
 		n, _ := strconv.ParseInt(length, 10, 64)
 		flags, l := os.O_RDWR|os.O_CREATE, syscall.Flock_t{Type: syscall.F_WRLCK, Start: layout.ClaimOffset(path), Len: n}
@@ -105,7 +105,7 @@ type process struct {
 func start(t *testing.T, args ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	// The race detector would otherwise stay for a second after the end.
+	// By default the race detector makes a process wait for a second at its end.
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"="+strings.Join(args, "|"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *process) kill() {
 	p.cmd.Wait()
 }
 
-// segments makes a directory as the agent does, which every user can reach.
+// segments makes a directory that every user can reach, as the agent does.
 func segments(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "spmi-test-")
@@ -160,7 +160,8 @@ func prepare(t testing.TB, dir string) {
 	chmod(t, dir, layout.DirMode)
 }
 
-// chmod takes the mode as the system does: os.Chmod has other bits above the nine.
+// chmod sets the mode as the system has it: os.Chmod has other bits above the lowest
+// nine.
 func chmod(t testing.TB, path string, mode uint32) {
 	t.Helper()
 	if err := syscall.Chmod(path, mode); err != nil {
@@ -177,8 +178,8 @@ func files(t testing.TB, dir string) []string {
 	return names
 }
 
-// reader opens the only segment there is. A process that closes it gives up the lock
-// that says that its own supplier lives, so it is closed at the very end.
+// reader opens the only segment that there is. When this process closes it, it gives
+// up the lock that says that its own supplier lives. So the test closes it last.
 func reader(t testing.TB, dir string) *segreader.Reader {
 	t.Helper()
 	names := files(t, dir)
@@ -193,7 +194,7 @@ func reader(t testing.TB, dir string) *segreader.Reader {
 	return r
 }
 
-// tell tells the only supplier there is what the agent would.
+// tell writes a notice to the only supplier that there is, as the agent does.
 func tell(t testing.TB, dir string, n segreader.Notice) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, layout.NoticeDir), layout.NoticeMode); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -216,7 +217,7 @@ func find(t testing.TB, contexts []segreader.Context, path string) *segreader.Co
 	return nil
 }
 
-// values reads all of a context; it is an error if they cannot be read.
+// values reads all values of a context. The test fails if they cannot be read.
 func values(t testing.TB, r *segreader.Reader, c *segreader.Context) []uint64 {
 	t.Helper()
 	out := make([]uint64, len(c.Stats))
@@ -268,7 +269,7 @@ func (w watch) find(t testing.TB, path string) *segreader.Context {
 	return nil
 }
 
-// open opens a supplier that is to be published.
+// open opens a supplier, which must be published.
 func open(t testing.TB, o spmi.Options, contexts ...*spmi.Context) *spmi.Supplier {
 	t.Helper()
 	s, err := spmi.Open(o, contexts...)

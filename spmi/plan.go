@@ -59,8 +59,8 @@ func (p *plan) fixed(c *Context) error {
 	return nil
 }
 
-// template takes in a kind of volatile contexts. Its path only serves as an example,
-// and clashes with nothing.
+// template takes in a kind of volatile contexts. Its path is only an example and
+// clashes with nothing.
 func (p *plan) template(c *Context) error {
 	path := full(p.s.vendor, c.Path)
 	k, err := kindOf(c)
@@ -91,7 +91,8 @@ func decl(path string, c *Context, k *kind, template bool) writer.ContextDecl {
 	}
 }
 
-// publish makes the segment, or does without, and binds the handles.
+// publish makes the segment and binds the handles. If there can be no segment, the
+// handles get private memory.
 func (p *plan) publish() error {
 	s := p.s
 	w, err := writer.Create(s.dir, s.program(), p.decls, p.claim, nil)

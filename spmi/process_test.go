@@ -17,7 +17,8 @@ import (
 	segreader "github.com/pcp-rtime/rtime/internal/ddsseg/reader"
 )
 
-// TestDies: a supplier is seen to live, and to be dead as soon as it was killed.
+// TestDies: a reader sees that a supplier lives, and sees that it is dead as soon
+// as it is killed.
 func TestDies(t *testing.T) {
 	dir := segments(t)
 	p, said := supply(t, dir, "DDS/V/a", nobody)
@@ -41,7 +42,7 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// TestEnds: who has a segment open sees its supplier's end.
+// TestEnds: a reader that has a segment open sees the end of its supplier.
 func TestEnds(t *testing.T) {
 	dir := segments(t)
 	p, said := supply(t, dir, "DDS/V/a", 0)
@@ -61,8 +62,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit: a limit beyond which the kernel sends a program that writes a
-// signal does no more than keep it from publishing.
+// TestFileSizeLimit: beyond this limit the kernel sends a signal to a program that
+// writes. The limit only keeps the supplier from publishing.
 func TestFileSizeLimit(t *testing.T) {
 	dir := tmpfs(t, "1m")
 	if _, said := start(t, "limited", dir, "DDS/V/a", "0"); !strings.Contains(said, syscall.EFBIG.Error()) {
@@ -70,7 +71,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 	left, err := os.ReadDir(dir)
 	must(t, err)
-	if len(left) != 1 { // the claims
+	if len(left) != 1 { // the folder of claims
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/spmi"
 )
 
-// TestLosesNothing: eight goroutines add at once, to values of every kind.
+// TestLosesNothing: eight goroutines add at once to values of every kind.
 func TestLosesNothing(t *testing.T) {
 	const each = 1000000
 	var v struct {
@@ -65,7 +65,8 @@ func TestLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAllOrNone: two goroutines update ten values together; who reads sees them alike.
+// TestAllOrNone: two goroutines update ten values together, and a reader sees them all
+// equal.
 func TestAllOrNone(t *testing.T) {
 	var q [10]spmi.Quantity
 	var stats []spmi.Stat
@@ -115,7 +116,7 @@ func TestAllOrNone(t *testing.T) {
 	}
 }
 
-// TestRecords: everything that is declared arrives.
+// TestRecords: the segment holds everything that is declared.
 func TestRecords(t *testing.T) {
 	var level spmi.QuantityOf[int32]
 	var v struct {
@@ -164,7 +165,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestUnits: the word is PCP's, for every unit a tag can name and for the extremes.
+// TestUnits: the word is PCP's for every unit that a tag can name and for the extreme
+// values.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		units spmi.Units
@@ -192,7 +194,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestTypes: each of the types in its format, at both ends of its range.
+// TestTypes: each type has its format, at both ends of its range.
 func TestTypes(t *testing.T) {
 	var v struct {
 		A spmi.CounterOf[uint64]
@@ -242,7 +244,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestDemand: what a consumer writes is what the supplier reads, and it may stamp.
+// TestDemand: the supplier reads what a consumer writes. Touch and Update count as activity.
 func TestDemand(t *testing.T) {
 	dir := segments(t)
 	c := context("DDS/T/x", stat("s"))
@@ -279,7 +281,7 @@ func stamp(t *testing.T, r *segreader.Reader) time.Time {
 	return at
 }
 
-// TestStamp: without a word from the program the supplier is active all the same.
+// TestStamp: a supplier counts as active even if the program does nothing.
 func TestStamp(t *testing.T) {
 	dir := segments(t)
 	open(t, spmi.Options{Dir: dir}, &spmi.Context{Path: "DDS/T"})
@@ -295,9 +297,9 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// allocations is how many allocations f makes each time. All goroutines' are counted,
-// so what others make meanwhile, such as those that clean up after earlier tests, is
-// left out: f's own are there in every round.
+// allocations returns how many allocations f makes each time. The runtime counts those
+// of all goroutines, such as those that clean up after earlier tests. Those of other
+// goroutines are left out, because only f's own occur in every round.
 func allocations(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for i := 0; i < 9 && least > 0; i++ {
@@ -306,7 +308,7 @@ func allocations(runs int, f func()) float64 {
 	return least
 }
 
-// TestNoAllocation holds the hot paths to what the package promises.
+// TestNoAllocation: the hot paths keep what the package promises.
 func TestNoAllocation(t *testing.T) {
 	var v struct {
 		N spmi.Counter
@@ -347,7 +349,8 @@ func TestZeroHandles(t *testing.T) {
 	}
 }
 
-// TestPanicInUpdate: the program's panic is its own affair, and the context goes on.
+// TestPanicInUpdate: a panic of the program passes through Update, and the context
+// still works.
 func TestPanicInUpdate(t *testing.T) {
 	var n spmi.Counter
 	c := &spmi.Context{Path: "DDS/T/x", Stats: []spmi.Stat{{Name: "n", To: &n}}}

@@ -14,64 +14,64 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
-// Options say how a supplier is opened. The zero value is good.
+// Options say how a supplier is opened. The zero value is valid.
 type Options struct {
-	Dir      string     // of segments; default $RTIME_DDS_DIR, else /run/rtime/dds
-	Name     string     // of the program, up to 63 bytes; default its file's
-	Vendor   string     // such as "DDS/IBM": what paths that do not begin with DDS/ lie below
-	Volatile []*Context // a declaration for each kind that Supplier.Add is to add
+	Dir      string     // directory of segments; default $RTIME_DDS_DIR, else /run/rtime/dds
+	Name     string     // of the program, up to 63 bytes; default the name of its file
+	Vendor   string     // such as "DDS/IBM": stands before paths that do not begin with DDS/
+	Volatile []*Context // a declaration for each kind that Supplier.Add may add
 
-	// Manual leaves it to the program to say that it is active, with Update or Touch,
-	// at least every 15 seconds. Otherwise a goroutine does so each second, which
-	// says that the process runs, not that it does what it should.
+	// Manual means that the program itself says that it is active, with Update or Touch, at
+	// least every 15 seconds. Otherwise a goroutine does so each second. That shows only
+	// that the process runs, not that it does its work.
 	Manual bool
 
-	// TimeOut is how long consumers are to wait for a supplier that does not say that it is
-	// active, as SpmiInit takes it: 15 seconds to 10 minutes, or NoTimeOut to wait for ever.
-	// The largest holds of what the agent's configuration and the programs of a user give,
-	// and of root's for all users. 0 leaves it to the others.
+	// TimeOut is how long consumers wait for a supplier that does not say that it is active.
+	// As for SpmiInit, it is 15 seconds to 10 minutes, or NoTimeOut to wait for ever. The
+	// largest of these holds: that of the agent's configuration, those of the programs of
+	// the same user, and those of root's programs. 0 gives none.
 	TimeOut time.Duration
 }
 
-// NoTimeOut as Options.TimeOut has no supplier count as dead while its process lives.
+// NoTimeOut as Options.TimeOut means that no supplier counts as dead while its process
+// lives.
 const NoTimeOut time.Duration = -1
 
-// Supplier is a running supplier. Its methods may be called by several goroutines at
-// once.
+// Supplier is a running supplier. Several goroutines may call its methods at once.
 type Supplier struct {
 	vendor, dir, name string
 	manual            bool
 	timeOut           uint32
 	now               atomic.Pointer[segment]
 
-	mu     sync.Mutex // guards what follows; comes before that of an area
+	mu     sync.Mutex // guards the fields below; locked before that of an area
 	tree   *tree
 	kinds  map[string]*kind       // of volatile contexts, by signature
-	types  map[reflect.Type]*kind // those that Values alone declares
+	types  map[reflect.Type]*kind // kinds that are declared by Values alone
 	plan   *plan
-	late   []*area // whose values are copied
+	late   []*area // areas whose values are copied
 	retry  backoff
 	closed bool
 
 	stop, stopped chan struct{}
 }
 
-// segment is what the supplier publishes, or why it does not. Its address space is given
-// back when neither the supplier nor a handle refers to it.
+// segment is what the supplier publishes, or the reason why it does not. Its address space
+// is given back when neither the supplier nor a handle refers to it.
 type segment struct {
-	w    *writer.Writer // nil where there is none
+	w    *writer.Writer // nil if there is none
 	line writer.Line
 	told *writer.Notice
 	err  error
 }
 
-// Open publishes the contexts and their statistics. They stand until Close.
+// Open publishes the contexts and their statistics. They stay until Close.
 //
-// An error says that the declarations are at fault, or with ErrDuplicate that another
-// supplier has one of the paths; then no handle was touched. Where there is no
-// directory to publish in, or it cannot be written, or the system has no segments, the
-// supplier works on private memory instead, which nobody sees: Err says so. It is
-// published as soon as that can be; see Retry.
+// An error says that a declaration is wrong, or, with ErrDuplicate, that another supplier
+// has one of the paths. Then no handle was changed. If there is no directory to publish in,
+// or it cannot be written to, or the system has no segments, the supplier works on private
+// memory, which nobody else sees; Err says so. It is published as soon as that is possible;
+// see Retry.
 func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	dir := opts.Dir
 	if dir == "" {
@@ -112,7 +112,7 @@ func Open(opts Options, contexts ...*Context) (*Supplier, error) {
 	return s, nil
 }
 
-// timeOutWord returns a time-out as a segment has it.
+// timeOutWord returns a time-out as a segment holds it.
 func timeOutWord(t time.Duration) (uint32, error) {
 	seconds := t.Round(time.Second) / time.Second
 	switch {
@@ -128,7 +128,7 @@ func timeOutWord(t time.Duration) (uint32, error) {
 
 func (s *Supplier) program() writer.Program { return writer.Program{Name: s.name, TimeOut: s.timeOut} }
 
-// use has the supplier publish with a writer.
+// use makes the supplier publish with a writer.
 func (s *Supplier) use(w *writer.Writer) {
 	seg := &segment{w: w, line: w.Line(), told: w.Notice()}
 	runtime.AddCleanup(seg, (*writer.Writer).Unmap, w)
@@ -147,7 +147,7 @@ func (a *area) isGone() bool {
 	return a.gone
 }
 
-// tick says once a second that the process lives.
+// tick says once a second that the supplier is active.
 func (s *Supplier) tick() {
 	defer close(s.stopped)
 	t := time.NewTimer(time.Second)
@@ -175,32 +175,32 @@ func (s *Supplier) Touch() {
 	s.copyLate()
 }
 
-// Err returns nil if the statistics are published, else why they are not yet.
+// Err returns nil if the statistics are published, and otherwise why they are not.
 func (s *Supplier) Err() error { return s.now.Load().err }
 
 // GoAway reports whether the agent has told the supplier to go away, because it was not
-// active for too long, or is unwanted. Its contexts are not exported then. It may be closed;
-// if it goes on instead and is active again, with Touch, Update or Stay, its contexts are
-// exported again and GoAway is false after a while.
+// active for too long or because it is not wanted. Its contexts are not exported then. The
+// program may close it. If the supplier is active again instead, with Touch, Update or Stay,
+// its contexts are exported again, and GoAway becomes false after a while.
 func (s *Supplier) GoAway() bool { return s.now.Load().told.GoAway() }
 
 // Stay says that the supplier does not go away, and that it is active. GoAway is false until
-// it is told anew. The agent exports its contexts again, with what they have held all the
-// while.
+// the agent tells the supplier again. The agent exports its contexts again, with their
+// present values.
 func (s *Supplier) Stay() {
 	s.now.Load().told.Stay()
 	s.stamp(time.Now())
 }
 
-// Subscribed returns how many values are being asked for. With none, values that cost
-// something may be left to get old.
+// Subscribed returns how many values clients ask for. If it is 0, a program need not update
+// values that are expensive to get.
 func (s *Supplier) Subscribed() int { return s.now.Load().told.Subscribed() }
 
-// Interval returns the shortest interval at which somebody asks, 0 if it is not known.
+// Interval returns the shortest interval at which a client asks, or 0 if it is not known.
 func (s *Supplier) Interval() time.Duration { return s.now.Load().told.Interval() }
 
-// Close withdraws everything. Handles may be used after it, to no effect that anybody
-// sees; Close of a closed supplier does nothing.
+// Close withdraws everything. Handles may still be used after it, but nobody sees what they
+// store. A second Close does nothing.
 func (s *Supplier) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -210,7 +210,7 @@ func (s *Supplier) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	close(s.stop)
-	<-s.stopped // which may be waiting for the lock
+	<-s.stopped // it may be waiting for the lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stamp(time.Now())

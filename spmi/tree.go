@@ -11,17 +11,17 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
-// tree is what a supplier has declared: it finds clashes of names and numbers at a cost
-// that does not depend on how much there is.
+// tree is what a supplier has declared. It finds clashes of names and numbers, at a cost that
+// does not depend on how much is declared.
 type tree struct {
-	dir   string // of segments, to ask for what other suppliers have; "" to not ask
+	dir   string // of segments, to look for other suppliers' contexts; "": do not look
 	nodes map[string]*node
 	asns  map[numbered]bool
 }
 
 type node struct {
 	kind     *kind
-	ctx      *Context // nil for a vendor that was not declared
+	ctx      *Context // nil for a vendor's context that was not declared
 	children int
 	volatile bool
 }
@@ -33,7 +33,7 @@ type numbered struct {
 }
 
 func newTree(dir string) *tree {
-	// DDS is the SPMI's own: it is there already.
+	// DDS belongs to the SPMI and always exists.
 	return &tree{dir: dir, nodes: map[string]*node{"DDS": {kind: &kind{}, ctx: &Context{}}}, asns: map[numbered]bool{}}
 }
 
@@ -55,8 +55,8 @@ func (c *Context) check(path string, k *kind, volatile bool) error {
 	return checkTexts(path, c.Descr, c.Help)
 }
 
-// add checks a context against what is there and takes it in. known reports that DDS or
-// a vendor's context was there already: declaring it again is ignored.
+// add checks a context against the tree and adds it. known reports that DDS or a vendor's
+// context was there already. Declaring these again is ignored.
 func (t *tree) add(path string, c *Context, k *kind, volatile bool) (known bool, err error) {
 	n := t.nodes[path]
 	if n != nil && n.ctx != nil {
@@ -91,15 +91,15 @@ func (t *tree) add(path string, c *Context, k *kind, volatile bool) (known bool,
 	return false, nil
 }
 
-// claims reports whether a volatile context needs a claim. One below a context of this
-// supplier's own does not, and a vendor's context is nobody's own.
+// claims reports whether a volatile context needs a claim. It needs none below a context of
+// this supplier's own. A vendor's context belongs to nobody.
 func (t *tree) claims(path string) bool {
 	parent := layout.Parent(path)
 	return !layout.Shared(path) && (t.nodes[parent] == nil || layout.Shared(parent))
 }
 
-// above finds the node above; nil if that is another supplier's. Vendors' contexts are
-// made as they are needed.
+// above finds the node above. It returns nil if that belongs to another supplier. It makes
+// vendors' contexts as they are needed.
 func (t *tree) above(path, parent string) (*node, error) {
 	if n := t.nodes[parent]; n != nil {
 		return n, nil
@@ -110,7 +110,7 @@ func (t *tree) above(path, parent string) (*node, error) {
 		return n, nil
 	}
 	if t.dir != "" {
-		// Where nobody can be asked, nobody will see it either.
+		// If this cannot be found out, nobody sees the context either.
 		if taken, err := writer.Taken(t.dir, parent); taken || err != nil {
 			return nil, nil
 		}
@@ -130,7 +130,8 @@ func (t *tree) number(path string, asn uint32) error {
 	return nil
 }
 
-// remove takes a context out. A vendor's that has others below it is as if it had not been declared.
+// remove takes a context out. If a vendor's context has others below it, it stays as one that
+// was not declared.
 func (t *tree) remove(path string, asn uint32) {
 	if n := t.nodes[path]; n.children > 0 {
 		*n = node{kind: &kind{}, children: n.children}
@@ -158,7 +159,7 @@ func claimError(err error) error {
 	return &Error{Code: CodeShmemFailed, Err: err}
 }
 
-// full returns the path that a declaration means.
+// full returns the whole path of a declaration.
 func full(vendor, path string) string {
 	if vendor == "" || path == "DDS" || strings.HasPrefix(path, "DDS/") {
 		return path

@@ -67,7 +67,7 @@ func integer[T Integer](value uint32) format {
 	case uint8:
 		return format{Char, 1, value}
 	case uintptr:
-		return format{Ptr, 8, value} // the whole word, which a narrower one is extended to
+		return format{Ptr, 8, value} // the whole word, to which a narrower value is extended
 	}
 	return format{ULong, 8, value}
 }
@@ -79,7 +79,8 @@ func floating[T Floating](value uint32) format {
 	return format{Double, 8, value}
 }
 
-// offset returns where the i-th value of a context lies: in the lower part of its word.
+// offset returns where the i-th value of a context lies. A narrow value is in the lower
+// part of its word.
 func (f format) offset(i int) uint32 {
 	if littleEndian {
 		return uint32(8 * i)

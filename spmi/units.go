@@ -2,10 +2,10 @@ package spmi
 
 import "strings"
 
-// Units is the dimension and scale of a statistic in space, time and count, each a
-// power, negative for "per". The zero value has none. Units divide: Bytes.Per(Seconds).
-// It is a word as a segment has it: four bits each from the top for the powers of space,
-// time and count, and then for their scales.
+// Units is the dimension and scale of a statistic in space, time and count. Each
+// dimension is a power; a negative one means "per". The zero value has no units. Units
+// divide: Bytes.Per(Seconds). It is the word that a segment holds: from the top, four
+// bits each for the powers of space, time and count, and then for their scales.
 type Units uint32
 
 // Scales of time.
@@ -34,9 +34,9 @@ const (
 	Hours              = 1<<24 | Units(Hour)<<12
 )
 
-// MakeUnits returns the units with these powers of space, time and count, -8 to 7 each,
-// and these scales: powers of 1024 bytes, 0 to 8; Nano to Hour; powers of ten, -8 to 7.
-// Bits beyond the four of a field are cut.
+// MakeUnits returns the units with the given powers of space, time and count, -8 to 7
+// each, and the given scales: powers of 1024 bytes, 0 to 8; Nano to Hour; powers of ten,
+// -8 to 7. It drops bits that do not fit in a field's four.
 func MakeUnits(space, time, count, ofSpace, ofTime, ofCount int8) Units {
 	u := Units(0)
 	for _, v := range []int8{space, time, count, ofSpace, ofTime, ofCount} {
@@ -45,14 +45,15 @@ func MakeUnits(space, time, count, ofSpace, ofTime, ofCount int8) Units {
 	return u << 8
 }
 
-// unitNames are what a struct tag may say: names, or two of them with a slash between.
+// unitNames are the names of units in a struct tag. A slash may stand between two of
+// them.
 var unitNames = map[string]Units{
 	"count": Count, "byte": Bytes, "kbyte": KBytes, "mbyte": MBytes, "gbyte": GBytes,
 	"ns": Nanoseconds, "us": Microseconds, "ms": Milliseconds, "s": Seconds, "hour": Hours,
 }
 
-// Per returns u divided by v. Where both have a scale for the same dimension, that of
-// u stands.
+// Per returns u divided by v. If both have a scale for the same dimension, the scale of
+// u is kept.
 func (u Units) Per(v Units) Units {
 	a, b := u.fields(), v.fields()
 	for i := range 3 {
@@ -73,7 +74,7 @@ func (u Units) fields() (f [6]int8) {
 }
 
 // ParseUnits reads "byte", "kbyte", "mbyte", "gbyte", "ns", "us", "ms", "s", "hour",
-// "count", or two of them with a slash between. The empty string has no units.
+// "count", or two of them with a slash between. The empty string means no units.
 func ParseUnits(s string) (Units, error) {
 	if s == "" {
 		return NoUnits, nil

@@ -1,7 +1,7 @@
 //go:build linux && !race
 
-// The race detector takes address space of its own as a program runs, so what is
-// counted here says nothing in a program built with it.
+// The race detector takes address space while a program runs. So the counts of this
+// test mean nothing in a program built with it.
 
 package spmi_test
 
@@ -18,7 +18,7 @@ import (
 // TestUnmapped: closed suppliers give their address space back when their handles are
 // gone, and not before.
 func TestUnmapped(t *testing.T) {
-	const each = 1000 // contexts, of 704 bytes at the least
+	const each = 1000 // contexts of at least 704 bytes
 	dir := segments(t)
 	before := space(t)
 	for range 300 {

@@ -7,16 +7,15 @@ import (
 	"github.com/pcp-rtime/rtime/internal/ddsseg/writer"
 )
 
-// Add publishes a volatile context, whose statistics are those of one in
-// Options.Volatile: the same names and types in the same order. What it costs does not
-// depend on how many there are. Values begin at 0. A vendor's context may be volatile,
-// too, without statistics.
+// Add publishes a volatile context. Its statistics must be those of one in Options.Volatile:
+// the same names and types in the same order. The cost does not depend on how many contexts
+// there are. Values begin at 0. A vendor's context may be volatile, too, if it has no
+// statistics.
 //
-// Errors: ErrBadArgument if no such kind was declared or a declaration is wrong,
-// ErrDuplicate if the path or the ASN.1 number is taken or the context is live,
-// ErrInvalidCx if there is no context above it, ErrNoMemory if there is no room,
-// ErrNotInit after Close.
-// Then nothing was changed.
+// Errors: ErrBadArgument if no such kind was declared or a declaration is wrong, ErrDuplicate
+// if the path or the ASN.1 number is taken or the context is live, ErrInvalidCx if there is no
+// context above it, ErrNoMemory if there is no room, ErrNotInit after Close. After an error
+// nothing has changed.
 func (s *Supplier) Add(c *Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Supplier) Add(c *Context) error {
 	return nil
 }
 
-// kind finds the declaration that a context is one of.
+// kind finds the declaration that a context belongs to.
 func (s *Supplier) kind(c *Context) (*kind, error) {
 	if len(c.Stats) == 0 && c.Values != nil {
 		if reflect.ValueOf(c.Values).Kind() == reflect.Pointer && reflect.ValueOf(c.Values).IsNil() {
@@ -70,7 +69,7 @@ func (s *Supplier) kind(c *Context) (*kind, error) {
 	return k, nil
 }
 
-// place finds the context an area, claiming its path where others could have it too.
+// place gives the context an area, and claims its path if others could have it too.
 func (s *Supplier) place(path string, c *Context, k *kind) (*area, error) {
 	w := s.now.Load().w
 	a := s.private(0)
@@ -92,7 +91,7 @@ func (s *Supplier) place(path string, c *Context, k *kind) (*area, error) {
 		return nil, claimError(err)
 	}
 	a.slot, a.words, a.update = slot, slot.Words, slot.Update
-	// A handle may be in use while its context is removed. Only the collector knows
+	// A handle may be in use while its context is removed. Only the garbage collector knows
 	// when the last one is gone.
 	a.freeLater(w)
 	return a, nil
@@ -107,8 +106,8 @@ type freeing struct {
 	slot *writer.Slot
 }
 
-// Remove withdraws a volatile context. Its handles may be used after it, to no effect
-// that anybody sees, and the context may be added again.
+// Remove withdraws a volatile context. Its handles may still be used, but nobody sees what
+// they store. The context may be added again.
 //
 // Errors: ErrDeleted if it is not live, ErrInstBusy if contexts of this supplier lie below it,
 // ErrBadArgument if it is fixed or another supplier's, ErrNotInit after Close.

@@ -34,7 +34,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestAddRemove: a context appears with its values and texts, and goes.
+// TestAddRemove: a context appears with its values and texts, and goes again.
 func TestAddRemove(t *testing.T) {
 	dir := segments(t)
 	s := moretest(t, dir)
@@ -70,8 +70,8 @@ func TestAddRemove(t *testing.T) {
 	}
 }
 
-// TestAfterRemove: a handle that is used after its context went reaches nobody else's
-// values, whoever has the slot now.
+// TestAfterRemove: a handle that is used after its context was removed never changes
+// the values of the context that has the slot now.
 func TestAfterRemove(t *testing.T) {
 	dir := segments(t)
 	s := moretest(t, dir)
@@ -86,7 +86,7 @@ func TestAfterRemove(t *testing.T) {
 	for _, c := range gone {
 		must(t, s.Remove(c))
 	}
-	runtime.GC() // would give areas back that nothing refers to
+	runtime.GC() // would give back areas that nothing refers to
 	fresh := make([]bingo, 300)
 	for i := range fresh {
 		must(t, s.Add(&spmi.Context{Path: fmt.Sprintf("Moretest/new%d", i), Values: &fresh[i]}))
@@ -111,7 +111,8 @@ func TestAfterRemove(t *testing.T) {
 			t.Fatalf("%s: %v", c.Path, v)
 		}
 	}
-	// Nor does an update of what is gone hide the values of what has its slot now.
+	// An update of a removed context must not hide the values of the context that has
+	// its slot now, either.
 	for _, c := range gone {
 		c.Update(func() {
 			for slot := range uint32(100) {
@@ -121,8 +122,8 @@ func TestAfterRemove(t *testing.T) {
 	}
 }
 
-// TestBounded: a hundred thousand contexts that come and go take the room of those
-// that are there at once, and of what the collector has not got round to.
+// TestBounded: a hundred thousand contexts come and go. They take only the room of
+// those that are there at once, and of those that the collector has not freed yet.
 func TestBounded(t *testing.T) {
 	dir := segments(t)
 	s := moretest(t, dir)
@@ -147,7 +148,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestMany: a hundred thousand at once, in a file of the size that they need.
+// TestMany: a hundred thousand contexts exist at once, in a file no larger than they
+// need.
 func TestMany(t *testing.T) {
 	const many = 100000
 	dir := segments(t)
@@ -183,8 +185,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestReaderMeanwhile: who reads while contexts come and go sees each with its own
-// values, or not at all.
+// TestReaderMeanwhile: while contexts come and go, a reader sees each with its own
+// values, or does not see it.
 func TestReaderMeanwhile(t *testing.T) {
 	dir := segments(t)
 	s := moretest(t, dir)
@@ -284,7 +286,8 @@ func TestVolatileErrors(t *testing.T) {
 	}
 }
 
-// TestStatsAndValues: a kind declared by values serves contexts declared by a struct.
+// TestStatsAndValues: a kind declared by Stats also serves contexts declared by Values.
+// Stats.
 func TestStatsAndValues(t *testing.T) {
 	var p spmi.Counter
 	var f spmi.Float
@@ -317,8 +320,8 @@ func tmpfs(t *testing.T, size string) string {
 	return dir
 }
 
-// TestFull: when the file system is full, what is there works on, what is new is
-// refused, and room that comes back is used.
+// TestFull: when the file system is full, existing contexts go on working, new ones
+// are refused, and freed room is used.
 func TestFull(t *testing.T) {
 	dir := tmpfs(t, "512k")
 	s := moretest(t, dir)
@@ -359,7 +362,7 @@ func TestFull(t *testing.T) {
 		}
 		runtime.GC()
 	}
-	// Another supplier finds no room at all, and does without.
+	// Another supplier finds no room at all, and works in private memory.
 	for size := 1 << 16; size > 0; size /= 2 {
 		for i := 0; os.WriteFile(fmt.Sprintf("%s/filler%d.%d", dir, size, i), make([]byte, size), 0o600) == nil; i++ {
 		}
