@@ -13,7 +13,7 @@ func Bucket(d uint64) uint8 {
 }
 
 // BucketBounds returns the shortest and the longest time in a bucket. The last bucket
-// has all that is longer; it is given as one of the usual width.
+// also counts all longer times, but its bounds are those of a bucket of the usual width.
 func BucketBounds(b uint8) (lo, hi uint64) {
 	if b < 8 {
 		return uint64(b) << 6, uint64(b)<<6 + 63
@@ -23,8 +23,8 @@ func BucketBounds(b uint8) (lo, hi uint64) {
 	return lo, lo + 1<<shift - 1
 }
 
-// BucketMiddle returns a time that is within 1/16 of all in the bucket from 512 ns to
-// 2^40 ns, and within 32 ns below.
+// BucketMiddle returns the middle of a bucket. From 512 ns to 2^40 ns it differs from
+// every time in the bucket by at most 1/16, and below 512 ns by at most 32 ns.
 func BucketMiddle(b uint8) uint64 {
 	lo, hi := BucketBounds(b)
 	return lo + (hi-lo)/2

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// What correlators of this library say of it (ARM 2.0 guide, appendix).
+// What this library puts into its correlators (ARM 2.0 guide, appendix).
 const (
 	CorrelatorFormat = 1
 	Vendor           = 41377
@@ -37,8 +37,7 @@ type Correlator struct {
 }
 
 // ParseCorrelator takes a correlator apart. ok is false if the bytes are not one of
-// format 1.
-// What follows after its length is left alone.
+// format 1. Bytes beyond the correlator's length are ignored.
 func ParseCorrelator(b []byte) (c Correlator, ok bool) {
 	if len(b) < correlatorHead || b[2] != CorrelatorFormat {
 		return c, false
@@ -55,7 +54,7 @@ func ParseCorrelator(b []byte) (c Correlator, ok bool) {
 	}, true
 }
 
-// Append appends the correlator's bytes; its address has 146 at most.
+// Append appends the correlator's bytes to b. Its address has at most 146 bytes.
 func (c *Correlator) Append(b []byte) []byte {
 	be := binary.BigEndian
 	b = be.AppendUint16(b, uint16(correlatorHead+len(c.Address)))

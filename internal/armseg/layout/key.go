@@ -2,8 +2,9 @@ package layout
 
 import "hash/fnv"
 
-// Key makes a name a key: blanks are removed, 31 bytes of the rest are kept. ok is false
-// where that leaves nothing, or the name has a NUL or more than 127 bytes.
+// Key makes a key of a name: it removes blanks and keeps the first 31 bytes of the rest.
+// ok is false if nothing is left, if the name has a NUL, or if it has more than 127
+// bytes.
 func Key(name string) (key string, ok bool) {
 	if len(name) > NameMax {
 		return "", false

@@ -1,7 +1,8 @@
-// Package layout says how the files are laid out in which programs leave what the ARM
-// libraries measure: names, offsets and lengths, and the encodings that writer and reader
-// share. Package writer writes these files, package reader reads them. libarm writes the
-// same layout in C; layout.txt holds both to it, docs/arm-segment.md says what it means.
+// Package layout describes the files in which programs leave what the ARM libraries
+// measure: their names, offsets and lengths, and the encodings that writer and reader
+// share. Package writer writes these files, and package reader reads them. libarm writes
+// the same layout in C. Tests compare both with layout.txt; docs/arm-segment.md says what
+// the fields mean.
 //
 // A user has one file of names, which all the user's processes share, and every process
 // has a file of its own with what it has counted.
@@ -10,8 +11,9 @@ package layout
 import "fmt"
 
 // Directory and file names. A file is filled under a name that begins with NewPrefix, and
-// renamed. The names are UID and NamesSuffix, and UID-PID-RANDOM and ProcSuffix. The agent
-// gives a file of names that it is about to remove a name of AsidePrefix, UID, "-" and nonce.
+// then renamed. A file of names is called UID followed by NamesSuffix, a process's file
+// UID-PID-RANDOM followed by ProcSuffix. A file of names that the agent is about to remove is
+// called AsidePrefix, UID, "-" and nonce.
 const (
 	DefaultDir  = "/run/rtime/arm"
 	DirEnv      = "RTIME_ARM_DIR" // overrides DefaultDir
@@ -28,10 +30,11 @@ const (
 	SwitchesDirMode = 0o755
 	SwitchesMode    = 0o644
 
-	AliveOffset = 0 // a process's write lock on this byte of its file, held for life
+	AliveOffset = 0 // a process holds a write lock on this byte of its file as long as it lives
 )
 
-// AsidePath is the name that the agent gives a file of names before it removes it.
+// AsidePath is the other name of a file of names. The agent gives it to a file before it
+// removes the file. A process gives it to a file of its own if the usual name is taken.
 func AsidePath(uid uint32, nonce uint64) string {
 	return fmt.Sprintf("%s%d-%016x", AsidePrefix, uid, nonce)
 }
@@ -66,7 +69,7 @@ const (
 	LanguageGo = 2
 )
 
-// How many there may be.
+// How many there may be of each, and how long texts may be.
 const (
 	AppMax        = 1024  // applications of a user
 	TranMax       = 65536 // transactions of a user
@@ -79,7 +82,7 @@ const (
 	PageCells     = 256
 	RingLen       = 16
 	HistLen       = 256
-	Metrics       = 6 // metrics of a transaction, and one string
+	Metrics       = 6 // metrics of a transaction, besides one string
 	PairsLen      = 512
 	TraceLen      = 128
 	KeyMax        = 31 // bytes of a name with its blanks removed
@@ -96,8 +99,8 @@ const (
 	BlockShared    = 2 // any thread writes; additions are atomic
 )
 
-// States of slots: the lowest three bits of the state word. Above them a generation of 14
-// bits, and the transaction in the upper 32.
+// States of slots, in the lowest three bits of the state word. The next 14 bits are a
+// generation, and the upper 32 bits are the transaction.
 const (
 	SlotFree     = 0
 	SlotClaimed  = 1
@@ -273,7 +276,7 @@ const (
 	SlotUpdate = 24 // u64
 )
 
-// Offsets in what a running transaction's counters were last.
+// Offsets in the last values of a running transaction's counters.
 const (
 	ExtFlags = 0 // u32
 	ExtPrev  = 8 // [48]byte
@@ -310,7 +313,7 @@ const (
 	MetricText  = 16 // [32]byte
 )
 
-// Offsets in a parent and its child.
+// Offsets in a pair of parent and child.
 const (
 	PairState      = 0  // u32
 	PairTran       = 4  // u32

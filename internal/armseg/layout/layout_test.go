@@ -100,8 +100,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestNoOverlap: no field reaches into the next, and words lie where they are atomic. The
-// text of a metric lies where the numbers of others lie.
+// TestNoOverlap: no field reaches into the next, and words are aligned so that access to
+// them is atomic. A metric's text takes the place of its numbers.
 func TestNoOverlap(t *testing.T) {
 	end, whole := 0, 0
 	for _, f := range inGo {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Switches is a set of transactions by their ids: those of which the agent asks that all
-// executions be traced.
+// Switches is a set of ids: those of the transactions that the agent wants traced whenever
+// they run.
 type Switches [TranMax / 32]uint32
 
 // Set puts a transaction in or takes it out, and reports whether that changed anything. An
-// id that there cannot be changes nothing.
+// id out of range changes nothing.
 func (s *Switches) Set(id uint32, on bool) (changed bool) {
 	if id == 0 || id > TranMax {
 		return false
@@ -23,8 +23,8 @@ func (s *Switches) Set(id uint32, on bool) (changed bool) {
 	return true
 }
 
-// Encode returns the file that asks programs to trace these transactions of the file of
-// names with a nonce.
+// Encode returns the contents of the file that asks programs to trace these transactions.
+// nonce is that of their file of names.
 func (s *Switches) Encode(nonce uint64) []byte {
 	b := make([]byte, SwitchesLen)
 	copy(b, MagicSwitches)
@@ -53,8 +53,8 @@ func (s *Switches) Decode(b []byte, nonce uint64) (ok bool) {
 	return true
 }
 
-// SwitchesPath is where the agent writes the trace switches for the transactions of a file
-// of names, below the directory.
+// SwitchesPath is the path, below the directory, of the file with the trace switches for a
+// file of names.
 func SwitchesPath(uid uint32, nonce uint64) string {
 	return fmt.Sprintf("%s/%d-%016x", SwitchesDir, uid, nonce)
 }

@@ -1,4 +1,4 @@
-// Package measured reads, for tests, what they and the processes that they started have
+// Package measured lets tests read what they and the processes that they started have
 // counted.
 package measured
 
@@ -43,7 +43,7 @@ func Counts(t testing.TB, dir string) map[string]Ended {
 	return count(t, dir, Names(t, dir))
 }
 
-// CountsOf is Counts of an application, by its key.
+// CountsOf is Counts for one application, given by its key.
 func CountsOf(t testing.TB, dir, app string) map[string]Ended {
 	t.Helper()
 	apps, all := map[string]uint32{}, map[uint32]reader.Tran{}
@@ -52,7 +52,7 @@ func CountsOf(t testing.TB, dir, app string) map[string]Ended {
 	return count(t, dir, all)
 }
 
-// count leaves out what has no name.
+// count leaves out transactions that are not in names.
 func count(t testing.TB, dir string, names map[uint32]reader.Tran) map[string]Ended {
 	t.Helper()
 	all := map[string]Ended{}
@@ -67,7 +67,8 @@ func count(t testing.TB, dir string, names map[uint32]reader.Tran) map[string]En
 	return all
 }
 
-// Metrics returns the metrics of transactions by their keys, as one process has them.
+// Metrics returns the metrics of transactions by their keys. If several processes have
+// counted a transaction, it returns the metrics of one of them.
 func Metrics(t testing.TB, dir string) map[string][layout.Metrics + 1]reader.MetricTotals {
 	t.Helper()
 	names, all := Names(t, dir), map[string][layout.Metrics + 1]reader.MetricTotals{}
@@ -83,7 +84,7 @@ func Metrics(t testing.TB, dir string) map[string][layout.Metrics + 1]reader.Met
 	return all
 }
 
-// Pairs returns how many good children each pair has, by the keys of parent and child.
+// Pairs returns how many good children each pair has. Its keys are "PARENT > CHILD".
 func Pairs(t testing.TB, dir string) map[string]uint64 {
 	t.Helper()
 	names, all := Names(t, dir), map[string]uint64{}
@@ -95,8 +96,8 @@ func Pairs(t testing.TB, dir string) map[string]uint64 {
 	return all
 }
 
-// processes reads the files of all processes. They are left open: closing that of this
-// process would drop the lock that says that it lives.
+// processes reads the files of all processes. It leaves them open, because closing this
+// process's file would drop the lock that says that the process lives.
 func processes(t testing.TB, dir string, read func(*reader.Proc) error) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+layout.ProcSuffix))
@@ -114,7 +115,7 @@ func processes(t testing.TB, dir string, read func(*reader.Proc) error) {
 	}
 }
 
-// Running returns how many executions run.
+// Running returns how many executions are running.
 func Running(t testing.TB, dir string) (n int) {
 	t.Helper()
 	processes(t, dir, func(p *reader.Proc) error { return p.Running(func(uint32, int64) { n++ }) })

@@ -10,11 +10,12 @@ import (
 type seenBlock struct {
 	off    uint64
 	ops    uint64
-	looked int // how often in a row ops was the same
+	looked int // how often the block was read since ops changed
 	pages  [layout.DirPages]*seenPage
 }
 
-// seenPage is a page of a block's directory: the numbers of its cells plus 1.
+// seenPage is a page of a block's directory. cells holds the indexes of its cells in
+// Proc.cells, plus 1; 0 stands for no cell.
 type seenPage struct {
 	off   uint64
 	cells [layout.PageCells]uint32
@@ -35,13 +36,13 @@ type Totals struct {
 	Aborted, AbortedNS uint64
 	Failed, FailedNS   uint64
 	Updates, BadData   uint64
-	Min, Max           uint64 // of good ones; Min is all ones where there are none
+	Min, Max           uint64 // of good ones; Min has all bits set while there are none
 }
 
-// CellDelta is what came to a transaction in one block since the last look.
+// CellDelta is what a block has counted of a transaction since the last look.
 type CellDelta struct {
 	Tran uint32
-	// Totals holds what was added, but for Min and Max, which are those of all.
+	// Totals holds what was added. Only Min and Max are of all good ones so far.
 	Totals
 	Fresh   bool           // the cell was not known before
 	Hist    []Count        // good ones by their buckets
@@ -57,9 +58,9 @@ type Count struct {
 
 const lookTwice = 2
 
-// Changed calls f for every cell that has changed since the last call, and with full for
-// every cell, whether it looks changed or not; now is CLOCK_MONOTONIC. What f was called
-// for is remembered, also where an error ends it: f never gets anything twice.
+// Changed calls f for every cell that has changed since the last call. If full is true, it
+// calls f for every cell. now is CLOCK_MONOTONIC. Changed remembers what f was called for
+// even if it ends with an error, so f never gets anything twice.
 func (p *Proc) Changed(full bool, now int64, f func(*CellDelta)) error {
 	if err := p.m.Solid(); err != nil { // its owner may have made holes since it was opened
 		return err
@@ -103,8 +104,9 @@ func (p *Proc) findBlocks() error {
 	return nil
 }
 
-// readBlock leaves a block out whose writer says that nothing changed. It looks once
-// more after each change, since the word may be written before what it counts.
+// readBlock skips a block whose writer says that nothing changed. It reads a block once
+// more after each change, because the writer may store the word before what the word
+// counts.
 func (p *Proc) readBlock(b *seenBlock, full bool, now int64, f func(*CellDelta)) error {
 	flags, _ := p.m.Load32(b.off + layout.BlockFlags)
 	ops, _ := p.m.Load64(b.off + layout.BlockOps)
@@ -191,7 +193,7 @@ func (p *Proc) word(c *seenCell, field uint64) uint64 {
 }
 
 func (p *Proc) readCell(c *seenCell, full bool, now int64, f func(*CellDelta)) error {
-	// n first: the writer stores it last.
+	// The writer stores n last, so n is read first.
 	n := p.word(c, layout.CellN)
 	t := Totals{
 		GoodNS:  p.word(c, layout.CellSum),
@@ -219,7 +221,7 @@ func (p *Proc) readCell(c *seenCell, full bool, now int64, f func(*CellDelta)) e
 	return nil
 }
 
-// compare fills in the delta, and the rest of what the cell holds now.
+// compare fills in d, and those totals in t that are read after the histogram.
 func (p *Proc) compare(c *seenCell, d *CellDelta, n uint64, t *Totals, now int64) error {
 	if n < c.n {
 		return ErrBack
@@ -229,8 +231,8 @@ func (p *Proc) compare(c *seenCell, d *CellDelta, n uint64, t *Totals, now int64
 			d.Ended = append(d.Ended, e)
 		}
 	}
-	// The writer adds to sum first and to the histogram then, so this order finds every
-	// transaction that it counts in the sum.
+	// The writer adds to the sum before it adds to the histogram. The histogram is read
+	// first here, so every transaction that it counts is in the sum.
 	if err := p.compareHist(c, d); err != nil {
 		return err
 	}
@@ -266,8 +268,8 @@ func (p *Proc) compareHist(c *seenCell, d *CellDelta) error {
 	return nil
 }
 
-// Totals calls f for every cell that was read, with what Changed has told of it
-// altogether. metrics is nil where there are none.
+// Totals calls f for every cell that was read, with the total of what Changed has reported.
+// metrics is nil if the cell has none.
 func (p *Proc) Totals(f func(tran uint32, t *Totals, metrics *[layout.Metrics + 1]MetricTotals)) {
 	for i := range p.cells {
 		f(p.cells[i].tran, &p.cells[i].total, p.cells[i].metrics)

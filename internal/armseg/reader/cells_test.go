@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestLimitOfCells: what is over is left out, and said to be.
+// TestLimitOfCells: cells beyond the limit are left out, and Over says so.
 func TestLimitOfCells(t *testing.T) {
 	dir := t.TempDir()
 	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
@@ -33,7 +33,7 @@ func TestLimitOfCells(t *testing.T) {
 	}
 }
 
-// TestGrow: what lies beyond what was mapped is found when the file has grown.
+// TestGrow: a reader finds what lies beyond its mapping after the file has grown.
 func TestGrow(t *testing.T) {
 	dir := t.TempDir()
 	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
@@ -50,8 +50,8 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestOpsKept: a block that says so is left alone while nothing changes, and read twice
-// after a change.
+// TestOpsKept: a block that keeps its ops is not read while ops stays the same. It is
+// read twice after a change.
 func TestOpsKept(t *testing.T) {
 	dir := t.TempDir()
 	p := readertest.NewProc(t, dir, readertest.NewNames(t, dir, me(), 7), 1)
@@ -69,11 +69,11 @@ func TestOpsKept(t *testing.T) {
 	if n := look(false); n != 1 {
 		t.Errorf("%d cells", n)
 	}
-	p.Good(0, 1, 10, 1) // its ops came before
+	p.Good(0, 1, 10, 1) // its change of ops was seen before
 	if n := look(false); n != 1 {
 		t.Errorf("%d cells", n)
 	}
-	p.Good(0, 1, 10, 1) // against the rules
+	p.Good(0, 1, 10, 1) // against the rules: ops does not change
 	if n := look(false); n != 0 {
 		t.Errorf("%d cells", n)
 	}
@@ -120,7 +120,7 @@ func TestRing(t *testing.T) {
 	}
 	c := p.Cell(0, 1)
 	p.Good(0, 1, 1, now)
-	p.Put64(c+layout.CellN, p.Get64(c+layout.CellN)+3) // whose words are not there yet
+	p.Put64(c+layout.CellN, p.Get64(c+layout.CellN)+3) // three more, whose words are not there yet
 	p.Add64(c+layout.CellHist, 3)
 	if got := look(); len(got) != 1 || got[0].NS != 1 {
 		t.Errorf("%v", got)

@@ -16,7 +16,7 @@ type Event struct {
 	Handle   uint32
 	Status   int32
 	Flags    uint32                  // the data buffer's
-	Given    byte                    // which metrics it had: from the highest bit on, the string's last
+	Given    byte                    // which metrics it had: from the highest bit on, the string in the last bit
 	Duration uint64                  // nanoseconds
 	Fields   [layout.Metrics][8]byte // the metrics as they stand in the data buffer
 	String   string
@@ -31,16 +31,17 @@ type seenEvents struct {
 	stuck int    // how often in a row that one was being written
 }
 
-// stuckLooks is how often an event is found being written before it is given up.
+// stuckLooks is how often the next event may be found half written before it counts as
+// missed.
 const stuckLooks = 3
 
-// SkipEvents leaves out what has been traced up to now.
+// SkipEvents skips what has been traced up to now.
 func (p *Proc) SkipEvents() error {
 	return p.m.Guard(func() { p.events.next, _ = p.m.Load64(layout.ProcTraceNext) })
 }
 
-// Events calls f for every event since the last call, 128 at most, and returns how many
-// were overwritten unread.
+// Events calls f for every event since the last call, 128 at most. It returns how many it
+// missed, because they were overwritten unread or stayed half written.
 func (p *Proc) Events(f func(*Event)) (missed uint64, err error) {
 	err = p.guard(func() error {
 		next, _ := p.m.Load64(layout.ProcTraceNext)
@@ -115,8 +116,8 @@ func eventInfo(b record) *Event {
 	return e
 }
 
-// correlator cuts a correlator, which begins with its length in network byte order, to
-// that.
+// correlator cuts a correlator to its length, which stands in its first two bytes in
+// network byte order. It returns nil if the length is impossible.
 func correlator(b []byte) []byte {
 	n := int(binary.BigEndian.Uint16(b))
 	if n < 2 || n > len(b) {

@@ -16,7 +16,7 @@ import (
 // maxAlloc is what reading a damaged segment of less than a megabyte may allocate.
 const maxAlloc = 64 << 20
 
-// spots are the places in a good segment that mutations are aimed at.
+// spots are the places in a good segment that mutations aim at.
 func spots(p *readertest.Proc) (list []uint64) {
 	for off := range uint64(layout.ProcLen / 8) {
 		list = append(list, off*8)
@@ -33,8 +33,8 @@ func spots(p *readertest.Proc) (list []uint64) {
 	return list
 }
 
-// mutate changes words: each change is two bytes for the place, one for the way, and
-// eight of a value.
+// mutate changes words. Each change takes two bytes for the place, one for the kind of
+// change and eight for the value.
 func mutate(b []byte, spots []uint64, data []byte) {
 	for len(data) >= 11 {
 		at, how, v := binary.LittleEndian.Uint16(data), data[2], binary.LittleEndian.Uint64(data[3:])
@@ -77,8 +77,8 @@ func goodProc(t testing.TB) *readertest.Proc {
 	return p
 }
 
-// FuzzReader reads segments of processes in which words were changed, twice, with other
-// changes between, and cut off at last.
+// FuzzReader changes words of a process's segment and reads it, does both once more, and
+// reads a last time after it has cut the file off.
 func FuzzReader(f *testing.F) {
 	p := goodProc(f)
 	good := append([]byte(nil), p.B...)
@@ -123,7 +123,7 @@ func truncate(t *testing.T, p *readertest.Proc, size int64) {
 	}
 }
 
-// readAll goes on after errors, as nobody should.
+// readAll goes on after errors, which other callers must not do.
 func readAll(r *reader.Proc, full bool) {
 	_ = r.Changed(full, 1e12, func(*reader.CellDelta) {})
 	_ = r.Running(func(uint32, int64) {})

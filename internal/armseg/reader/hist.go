@@ -8,11 +8,11 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// Hist is a histogram of which only the buckets with something in them take room. The
-// zero value is empty.
+// Hist is a histogram in which only the buckets that were added to take room. The zero
+// value is empty.
 type Hist struct {
 	set [layout.HistLen / 64]uint64
-	n   []uint64 // of the buckets in set, in order
+	n   []uint64 // counts of the buckets in set, in order
 }
 
 // find returns where a bucket's count is or would be in n.
@@ -44,7 +44,7 @@ func (h *Hist) Add(b uint8, n uint64) {
 	h.n[i] += n
 }
 
-// Sub takes from a bucket's count, which has at least as much. A count of 0 stays in its
+// Sub takes n from a bucket's count, which must be at least n. A count of 0 stays in its
 // place.
 func (h *Hist) Sub(b uint8, n uint64) {
 	if i, ok := h.find(b); ok {

@@ -13,7 +13,7 @@ const (
 	KindString
 )
 
-// KindOf returns the kind of a type of a data buffer, 1 to 10.
+// KindOf returns the kind of a data buffer's type, 1 to 10.
 func KindOf(typ uint32) Kind {
 	switch typ {
 	case layout.TypeCounter32, layout.TypeCounter64, layout.TypeCntrDivr32:

@@ -8,7 +8,7 @@ import (
 
 // MetricDesc describes an application's metric.
 type MetricDesc struct {
-	Type uint32 // 1 to 9, the string's 10; 0 where there is none
+	Type uint32 // 1 to 9, 10 for the string; 0 if there is no metric
 	Name string // may be empty
 }
 
@@ -29,7 +29,7 @@ func (n *Names) Descs(id uint32) (descs [layout.Metrics + 1]MetricDesc, ok bool,
 		n.m.CopyWords(b, off+layout.TranDescs)
 		for i := range descs {
 			d := b[i*layout.DescLen:][:layout.DescLen]
-			// From the highest bit on, in the order of the data buffers (ARM 2.0 guide).
+			// The flags begin at the highest bit, in the order of the data buffer (ARM 2.0 guide).
 			if flags&(0x80>>i) != 0 && validType(i, d.u32(layout.DescType)) {
 				descs[i] = MetricDesc{Type: d.u32(layout.DescType), Name: Text(d[layout.DescName:])}
 			}

@@ -11,25 +11,26 @@ import (
 
 // MetricTotals is what a cell holds of one of an application's metrics.
 type MetricTotals struct {
-	Type  uint32  // 1 to 10; 0 for one that was never given
+	Type  uint32  // 1 to 10; 0 if no value was given yet
 	Count uint64  // values given
-	Sum   float64 // of a counter, what it grew by in transactions; of a gauge, of all values
+	Sum   float64 // a counter's growth within transactions, or the sum of a gauge's values
 	MetricLatest
 	raw uint64 // the word of the sum
 }
 
-// MetricLatest is what was given last, as the type has it, and for gauges the extremes.
+// MetricLatest is the last value, in the fields that fit its type, and a gauge's extremes.
 type MetricLatest struct {
 	Last, Min, Max float64
 	ID             uint64
 	Text           string
 }
 
-// MetricDelta is what came to one of an application's metrics since the last look.
+// MetricDelta is what was added to one of an application's metrics since the last look.
 type MetricDelta struct {
 	Index int // 0 to 5, and 6 for the string
 	MetricTotals
-	// Whole is false where the values were just being written, and MetricLatest is not set.
+	// Whole is false if the values were being written. MetricLatest is then the one that
+	// was read before.
 	Whole bool
 }
 
@@ -41,7 +42,8 @@ func (p *Proc) metricsAt(c *seenCell) (off uint64, err error) {
 	return off, err
 }
 
-// metricsChanged may be wrong in saying yes.
+// metricsChanged reports whether a cell's metrics have changed. It may say so although nothing
+// has changed, but it misses no change.
 func (p *Proc) metricsChanged(c *seenCell) bool {
 	off, err := p.metricsAt(c)
 	if off == 0 {
@@ -113,8 +115,8 @@ func (p *Proc) readMetric(off uint64, i int, was *MetricTotals) (d MetricDelta, 
 	return d, true, nil
 }
 
-// sumDelta returns what came to a sum. A counter that a program let go back, against the
-// rules, adds nothing. ok is false for what is no number.
+// sumDelta returns what was added to a sum. If a program lets a counter go back, against the
+// rules, that is 0. ok is false if the result is not a finite number.
 func sumDelta(t uint32, was, now uint64) (delta float64, ok bool) {
 	switch t {
 	case layout.TypeCounter32, layout.TypeCounter64:
@@ -158,5 +160,5 @@ func latest(t uint32, r record) (l MetricLatest) {
 	return l
 }
 
-// blanksOff takes off the blanks with which strings in data buffers are filled up.
+// blanksOff removes the blanks that fill up strings in data buffers.
 func blanksOff(b []byte) string { return Text(bytes.TrimRight(b, " \x00")) }

@@ -16,28 +16,28 @@ import (
 // maxNames bounds the size of a file of names: twice what the layout makes it.
 const maxNames = 2 * (layout.NamesLen + layout.AppHashLen*4 + layout.TranHashLen*4 + layout.AppMax*layout.AppLen + layout.TranMax*layout.TranLen)
 
-// Names reads a user's file of names. What it returns is copied and checked, and stays
-// valid. Its methods belong to one goroutine at a time. If a method returns an error, the
-// file was cut off and can be used no longer.
+// Names reads a user's file of names. What it returns is copied and checked, and stays valid.
+// One goroutine at a time may call its methods. If a method returns an error, the file was cut
+// off and Names can be used no longer.
 type Names struct {
 	UID        uint32
 	Nonce      uint64
 	Language   uint32
 	AddrFormat uint16
-	Address    []byte // of this host in correlators, as the user's programs put it
+	Address    []byte // this host's address, as the user's programs put it into correlators
 
 	m     *shm.Map
 	apps  recordTable
 	trans recordTable
 }
 
-// recordTable is one of the two arrays of records. Those that were handed out and not yet
-// published are waiting.
+// recordTable is one of the two arrays of records. waiting holds the ids of records that were
+// handed out and not yet published.
 type recordTable struct {
 	off, length uint64
 	max, seen   uint32
-	next        uint64 // where the header counts
-	state       uint64 // in a record
+	next        uint64 // offset of the number of records handed out, in the header
+	state       uint64 // offset of the state, in a record
 	waiting     []uint32
 }
 
@@ -107,9 +107,9 @@ func (t *recordTable) at(id uint32) (off uint64, ok bool) {
 	return t.off + uint64(id-1)*t.length, id != 0 && id <= t.max
 }
 
-// each calls f for records that were published since the last call, in the order of
-// their ids; m is guarded. It loads nothing from holes, which would allocate memory and charge
-// it to this process.
+// each calls f for the records that were published since the last call, in the order of their
+// ids. The caller guards m. each loads nothing from holes, because that would allocate memory
+// and charge it to this process.
 func (t *recordTable) each(m *shm.Map, f func(id uint32, off uint64)) {
 	for n, _ := m.Load32(t.next); t.seen < min(n, t.max); {
 		t.seen++
@@ -171,10 +171,10 @@ func (n *Names) Update(app func(id uint32, a *App), tran func(id uint32, t *Tran
 	return err
 }
 
-// readKey returns a name as it stands in the names of instances. Blanks, which no writer leaves
-// in, and one more character become underscores; other characters that cannot be printed become
-// question marks. A byte that is not UTF-8 becomes %XX, so that names which differ only in such
-// bytes stay apart. A % that could be mistaken for such a byte becomes %25.
+// readKey returns a name as it stands in the names of instances. Blanks become underscores,
+// although no writer leaves any in; so does the character other. Further characters that cannot
+// be printed become question marks. A byte that is not UTF-8 becomes %XX, so that names which
+// differ only in such bytes stay apart. A % that could be mistaken for such a byte becomes %25.
 func readKey(b []byte, other rune) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
@@ -207,8 +207,8 @@ func (n *Names) Full() (apps, trans bool) {
 	return n.apps.seen >= n.apps.max, n.trans.seen >= n.trans.max
 }
 
-// Use returns the use word of an application: the lower 32 bits count arm_init less
-// arm_end. 0 for an id that is not there.
+// Use returns the use word of an application. Its lower 32 bits count arm_init less arm_end. It
+// is 0 if there is no such id.
 func (n *Names) Use(id uint32) (use uint64, err error) {
 	off, ok := n.apps.at(id)
 	if ok {

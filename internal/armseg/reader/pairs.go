@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// PairKey is a transaction and its parent, as the parent's correlator tells.
+// PairKey names a transaction and its parent. The parent's correlator tells all but Tran.
 type PairKey struct {
 	Tran       uint32 // the child
 	Vendor     uint16
@@ -38,8 +38,8 @@ type seenPair struct {
 }
 
 // Pairs calls f for every pair that has changed since the last call, with what was added.
-// What f was called for is remembered, also where an error ends it. number is the same
-// for the same pair each time, and counts from 0.
+// It remembers what f was called for even if it ends with an error. A pair keeps its
+// number; numbers begin with 0.
 func (p *Proc) Pairs(f func(number int, k *PairKey, added PairTotals)) error {
 	return p.guard(func() error {
 		if err := p.findPairs(); err != nil {
@@ -107,8 +107,8 @@ func (p *Proc) pairKey(off uint64) PairKey {
 		Address: string(bytes.Clone(b[layout.PairAddress:][:min(b.u16(layout.PairAddrLen), 24)]))}
 }
 
-// PairTotals calls f for every pair that was read, with what Pairs has told of it
-// altogether.
+// PairTotals calls f for every pair that was read, with the total of what Pairs has
+// reported.
 func (p *Proc) PairTotals(f func(number int, t PairTotals)) {
 	for i := range p.pairs.seen {
 		f(i, p.pairs.seen[i].total)

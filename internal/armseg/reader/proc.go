@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-// ProcInfo is what the header of a process's file says for good.
+// ProcInfo is what a process's header says and does not change.
 type ProcInfo struct {
 	UID      uint32
 	PID      uint32 // in the namespace PIDNS
@@ -21,15 +21,16 @@ type ProcInfo struct {
 // Limits bound what a reader takes from one process.
 type Limits struct {
 	Bytes int64 // of the file; at most 2^38
-	// Cells that are read. A block counts as 4, a page of its directory and a chunk of
-	// slots as 16, since looking at them costs as much. What is over is left out.
+	// Cells is how many cells are read. A block counts as 4 cells, and a page of its
+	// directory or a chunk of slots as 16, because reading them costs as much. What is
+	// beyond the limit is left out.
 	Cells int
 }
 
-// Proc reads a process's file and remembers what it has read, so that it can tell
-// what came to it. What it returns is copied, checked and good until its next call. Its
-// methods belong to one goroutine at a time. After a method has failed only Totals and
-// PairTotals can be used, which tell what was read before.
+// Proc reads a process's file and remembers what it has read, so that it can tell what was
+// added. What it returns is copied and checked, and is valid until its next call. One
+// goroutine at a time may call its methods. After a method has failed, only Totals and
+// PairTotals may be called; they tell what was read before.
 type Proc struct {
 	ProcInfo
 
@@ -92,7 +93,8 @@ const (
 	cellsPerChunk = 16
 )
 
-// guard calls f; a fault in it and its error end the use of the file.
+// guard calls f. It returns f's error, or one for a fault in the mapping; after either the
+// file must not be used.
 func (p *Proc) guard(f func() error) error {
 	var bad error
 	if err := p.m.Guard(func() { bad = f() }); err != nil {
@@ -101,7 +103,7 @@ func (p *Proc) guard(f func() error) error {
 	return bad
 }
 
-// has sees to it that n bytes at off are mapped, and aligned as records are.
+// has makes sure that n bytes at off are mapped, and that they are aligned as records are.
 func (p *Proc) has(off, n uint64) error {
 	if off%64 != 0 || off < layout.ProcLen {
 		return badFormat("a record at %d", off)
@@ -137,8 +139,8 @@ func (p *Proc) Counters() (c Counters, err error) {
 	return c, err
 }
 
-// Uses calls f for each of the first n applications of which the process has made more
-// arm_init than arm_end, with how many.
+// Uses calls f for those of the first n applications for which the process has called
+// arm_init more often than arm_end. ahead is the difference.
 func (p *Proc) Uses(n int, f func(app uint32, ahead int32)) error {
 	return p.m.Guard(func() {
 		off := p.head.u64(layout.ProcInitsOff)
@@ -167,8 +169,8 @@ func (p *Proc) Running(f func(tran uint32, start int64)) error {
 	})
 }
 
-// findChunks adds what is new in the table of chunks. 0 stands for one that is not there
-// yet.
+// findChunks looks for new chunks among the first n in the table. 0 stands for a chunk
+// that is not there yet.
 func (p *Proc) findChunks(n uint32) error {
 	off := p.head.u64(layout.ProcChunksOff)
 	for i := range n {

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package reader reads the files in which programs leave what the ARM libraries measure.
-// The agent uses it, and no instrumented program does. Whatever is in such a file was
-// written by a stranger: it is copied, then checked, then used.
+// The agent uses it; instrumented programs do not. Strangers write these files, so
+// everything in them is copied, then checked, then used.
 package reader
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/shm"
 )
 
-// Reasons for which a reader refuses a file; they come wrapped.
+// Reasons to refuse a file. The errors that are returned wrap these.
 var (
 	ErrFormat   = errors.New("not a well-formed segment")
 	ErrNotReady = errors.New("the file's state is not 1, published")
@@ -37,7 +37,7 @@ func (w record) u16(off int) uint16 { return binary.NativeEndian.Uint16(w[off:])
 func (w record) u32(off int) uint32 { return binary.NativeEndian.Uint32(w[off:]) }
 func (w record) u64(off int) uint64 { return binary.NativeEndian.Uint64(w[off:]) }
 
-// openFile maps a file, which must be its user's, and has load look at it under a guard.
+// openFile maps a file, checks that the user owns it, and calls load under a guard.
 func openFile(path string, o shm.Options, uid uint32, load func(*shm.Map) error) (*shm.Map, error) {
 	m, err := shm.Open(path, o)
 	if err != nil {

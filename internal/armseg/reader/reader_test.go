@@ -161,7 +161,8 @@ func put(f *readertest.File, off, width, v uint64) {
 	}
 }
 
-// TestRefusedFiles: of another's, too large, too small.
+// TestRefusedFiles: a file is refused if another user owns it, or if it is too large or
+// too small.
 func TestRefusedFiles(t *testing.T) {
 	dir := t.TempDir()
 	n := readertest.NewNames(t, dir, me(), 7)
@@ -189,7 +190,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestNamesOnce: each record is told once, whenever it is published, and dead ones never.
+// TestNamesOnce: Update tells each record once, whenever it is published, and never a
+// dead one.
 func TestNamesOnce(t *testing.T) {
 	n := readertest.NewNames(t, t.TempDir(), me(), 7)
 	a := n.App("A")
@@ -221,7 +223,7 @@ func TestNamesOnce(t *testing.T) {
 	}
 }
 
-// TestUse: the word is read as it stands, and there is none for other ids.
+// TestUse: Use returns the word as it stands, and 0 for ids that are not there.
 func TestUse(t *testing.T) {
 	n := readertest.NewNames(t, t.TempDir(), me(), 7)
 	n.Put64(readertest.AppOff(n.App("A"))+layout.AppUse, 9<<32|5)
@@ -236,7 +238,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestMissing: a missing file.
+// TestMissing: opening a missing file fails with ErrNotExist.
 func TestMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	if _, err := reader.OpenProc(path, me(), reader.Limits{Bytes: anyBytes}); !errors.Is(err, os.ErrNotExist) {

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Package readertest makes segments of the ARM libraries byte by byte, after the layout
-// and not after any writer, so that readers can be tested with segments that no writer
-// would make.
+// Package readertest makes segments of the ARM libraries byte by byte, from the layout
+// alone. So readers can be tested with segments that no writer would make.
 package readertest
 
 import (
@@ -18,8 +17,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// File is a file of either kind. B is its own memory; there are no atomics here, so a
-// test changes it while nobody reads.
+// File is a file of either kind. B is its mapping. Nothing here is atomic, so a test
+// changes B only while nobody reads.
 type File struct {
 	t      testing.TB
 	B      []byte
@@ -29,7 +28,7 @@ type File struct {
 	sparse bool   // it may have holes, as files of names have
 }
 
-// create makes a file of a user's that is to have a name; publish gives it that.
+// create makes a user's file that is to get this name. publish gives it the name.
 func create(t testing.TB, dir, name string, uid uint32, size int64) *File {
 	t.Helper()
 	path := filepath.Join(dir, layout.NewPrefix+name)
@@ -63,14 +62,14 @@ func (f *File) remap(size int64) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() { _ = unix.Munmap(mem) }) // fails for no mapping of ours
+	f.t.Cleanup(func() { _ = unix.Munmap(mem) }) // cannot fail for a mapping of our own
 	f.B = mem
 }
 
-// Alloc lengthens the file by room that nothing is in.
+// Alloc takes n bytes that stay unused, and lengthens the file if it has to.
 func (f *File) Alloc(n uint64) { f.t.Helper(); f.alloc(n) }
 
-// alloc hands out room, and lengthens the file for it.
+// alloc hands out n bytes, and lengthens the file if it has to.
 func (f *File) alloc(n uint64) uint64 {
 	f.t.Helper()
 	off := (f.next + 63) &^ 63
@@ -95,7 +94,7 @@ func (f *File) lengthen(size int64) {
 	}
 }
 
-// Punch makes a hole of the whole file.
+// Punch makes the whole file a hole.
 func (f *File) Punch() {
 	f.t.Helper()
 	if err := unix.Fallocate(int(f.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, int64(len(f.B))); err != nil {
@@ -103,7 +102,7 @@ func (f *File) Punch() {
 	}
 }
 
-// Truncate cuts the file off under all mappings.
+// Truncate shortens the file while it is mapped.
 func (f *File) Truncate(size int64) {
 	f.t.Helper()
 	if err := f.f.Truncate(size); err != nil {

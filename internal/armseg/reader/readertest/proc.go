@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// Proc is a process's file. The process is dead for readers once Die was called, if they
-// do not find its pid: it is of a pid namespace that does not exist, unless changed.
+// Proc is a process's file. Its lock is held until Die is called. Readers cannot look for
+// its pid, because its pid namespace does not exist unless a test changes it.
 type Proc struct {
 	*File
 	names  *Names
@@ -61,8 +61,9 @@ func NewProc(t testing.TB, dir string, n *Names, pid uint32) *Proc {
 	return p
 }
 
-// lock takes or gives up the process's lock. It belongs to the open file, not to this
-// process, since closing a reader in this process would give that up.
+// lock takes or gives up the process's lock. The lock belongs to the open file and not to
+// this process, because this process would lose its own when it closes a reader of the
+// file.
 func (p *Proc) lock(typ int16) {
 	p.t.Helper()
 	l := unix.Flock_t{Type: typ, Start: layout.AliveOffset, Len: 1}
@@ -74,7 +75,8 @@ func (p *Proc) lock(typ int16) {
 // Die ends the process as a kill does.
 func (p *Proc) Die() { p.lock(unix.F_UNLCK) }
 
-// Block returns where a block is, from 0 on; it is made if it is not there.
+// Block returns where the i-th block is, counted from 0. It makes the blocks that are not
+// there.
 func (p *Proc) Block(i int) uint64 {
 	for len(p.blocks) <= i {
 		off := p.alloc(layout.BlockLen)
@@ -86,7 +88,8 @@ func (p *Proc) Block(i int) uint64 {
 	return p.blocks[i]
 }
 
-// Cell returns where a block's cell for a transaction is; it is made if it is not there.
+// Cell returns where a block's cell for a transaction is, and makes it if it is not
+// there.
 func (p *Proc) Cell(block int, tran uint32) uint64 {
 	k := [2]int{block, int(tran)}
 	if off, ok := p.cells[k]; ok {
@@ -118,7 +121,7 @@ func (p *Proc) Good(block int, tran uint32, ns uint64, at int64) {
 	p.Put64(c+layout.CellN, n+1)
 }
 
-// Bad counts one that was aborted or failed.
+// Bad counts a transaction that failed or was aborted.
 func (p *Proc) Bad(block int, tran uint32, failed bool, ns uint64) {
 	c := p.Cell(block, tran)
 	if failed {
@@ -141,21 +144,22 @@ func (p *Proc) Slot(i int) uint64 {
 	return p.chunks[i/layout.SlotsPerChunk] + layout.ChunkSlots + uint64(i%layout.SlotsPerChunk)*layout.SlotLen
 }
 
-// Run has a slot in a state, for a transaction that began at a time.
+// Run puts a slot into a state, for a transaction that began at start.
 func (p *Proc) Run(i int, tran uint32, state uint64, start int64) {
 	s := p.Slot(i)
 	p.Put64(s+layout.SlotStart, uint64(start))
 	p.Put64(s+layout.SlotState, state|1<<3|uint64(tran)<<32)
 }
 
-// Use notes arm_init calls of the process, less its arm_end, here and in the names.
+// Use adds n to the process's calls of arm_init less those of arm_end, here and in the
+// file of names.
 func (p *Proc) Use(app uint32, n int32) {
 	off := InitsOff + 4*uint64(app-1)
 	p.Put32(off, p.Get32(off)+uint32(n))
 	p.names.Add64(AppOff(app)+layout.AppUse, uint64(int64(n)))
 }
 
-// Pair returns where the i-th pair is, which is made.
+// Pair makes the i-th pair and returns where it is.
 func (p *Proc) Pair(i int, k reader.PairKey) uint64 {
 	off := p.Get64(layout.ProcPairsOff)
 	if off == 0 {
@@ -176,7 +180,7 @@ func (p *Proc) Pair(i int, k reader.PairKey) uint64 {
 	return off
 }
 
-// Metric returns where a cell's i-th metric is; it is made if it is not there.
+// Metric returns where a cell's i-th metric is, and makes it if it is not there.
 func (p *Proc) Metric(block int, tran uint32, i int, typ uint32) uint64 {
 	c := p.Cell(block, tran)
 	off := p.Get64(c + layout.CellMetricsOff)
