@@ -10,8 +10,9 @@ import (
 
 const pmcdPort = 44321
 
-// hostAddress is where the agent of this host is asked: pmcd's port at the first IPv4
-// address, or else the first IPv6 address, of an interface that is up and no loopback.
+// hostAddress returns where others can ask the agent of this host: pmcd's port at the
+// first IPv4 address of an interface that is up and no loopback. Without any it takes the
+// first such IPv6 address.
 func hostAddress() (format uint16, address []byte) {
 	var four, six netip.Addr
 	interfaces, _ := net.Interfaces()

@@ -7,23 +7,23 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// Begin is what else a start may be given.
+// Begin holds what a program may give to a start.
 type Begin struct {
 	Parent string // the parent's correlator, "" for none
 	Trace  bool   // a trace is asked for
 	Values []Value
 }
 
-// Flags of a data buffer, its first byte (ARM 2.0 guide, "Format 1").
+// Flags in the first of a data buffer's bytes of flags (ARM 2.0 guide, "Format 1").
 const (
 	flagParent = 0x80 // the parent's correlator is there
 	flagTrace  = 0x10 // a trace is asked for
 )
 
-// Traced reports whether the agent asks that all executions be traced.
+// Traced reports whether the agent asks to trace all executions.
 func (t *Tran) Traced() bool { return t.w.switches.on(t.ID) }
 
-// StartWith begins an execution as Start does, with what else is given. It appends the
+// StartWith begins an execution as Start does, and takes account of b. It appends the
 // execution's own correlator to own.
 func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 	r := t.claim()
@@ -62,10 +62,10 @@ func (t *Tran) StartWith(b Begin, own []byte) (Running, []byte) {
 	return r, own
 }
 
-// began is the start on CLOCK_MONOTONIC.
+// began returns the start, on CLOCK_MONOTONIC.
 func (r *Running) began() uint64 { return uint64(r.start + r.c.b.w.offset) }
 
-// stopWith does what most stops have no need of.
+// stopWith does the part of a stop that most stops do not need.
 func (r *Running) stopWith(d, now uint64, s Status, values []Value) {
 	c := r.c
 	given := c.tran.sort(values)
@@ -85,8 +85,8 @@ func (r *Running) stopWith(d, now uint64, s Status, values []Value) {
 	}
 }
 
-// Update says how an execution that runs is getting on. ok is false where it has ended, or
-// never began.
+// Update counts an update of a running execution. ok is false if the execution has ended
+// or never began.
 func (r *Running) Update(values []Value, text string) (ok bool) {
 	if r.c == nil {
 		return false

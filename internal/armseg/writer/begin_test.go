@@ -20,7 +20,8 @@ func parentOf(class uint32, flags byte) string {
 	return string(c.Append(nil))
 }
 
-// TestPairs: what a parent's children take is counted by pairs; there are 512 of them.
+// TestPairs: executions are counted by pairs of parent and child. There is room for 512
+// pairs.
 func TestPairs(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -52,8 +53,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestTraceContext: a parent's trace goes on in the child's correlator, which is a parent
-// of its own class.
+// TestTraceContext: a parent's trace goes on in the child's correlator. All children of
+// that correlator count in one pair.
 func TestTraceContext(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -82,7 +83,8 @@ func TestTraceContext(t *testing.T) {
 	}
 }
 
-// TestOwn: without a trace an execution's correlator has this host's address.
+// TestOwn: without a parent's trace context an execution's correlator has this host's
+// address.
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	w := attachTo(t, dir)
@@ -97,7 +99,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestTrace: who asks for a trace gets start, updates and stop, one after the other.
+// TestTrace: an execution that is to be traced leaves its start, updates and stop as
+// events, in this order.
 func TestTrace(t *testing.T) {
 	dir := t.TempDir()
 	for what, c := range map[string]struct {
@@ -145,7 +148,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceRing: the latest 128 events are there, the others are known to be missed.
+// TestTraceRing: the ring keeps the latest 128 events, and the reader counts the others
+// as missed.
 func TestTraceRing(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")

@@ -6,11 +6,11 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// block is what the goroutines count in that run on one P, as far as that can be told.
-// Its records in the file are made when it is first used.
+// block is where the goroutines count that run on one P, as far as the P is known. The
+// block gets its records in the file when it is first used.
 type block struct {
 	w      *Writer
-	n      int // among the writer's blocks
+	n      int // the block's index in Writer.blocks
 	number uint32
 	off    uint64                  // of the block's record, 0 before it is made; w.mu guards this, number and pages
 	pages  [layout.DirPages]uint64 // offsets of the directory's pages
@@ -19,8 +19,8 @@ type block struct {
 	chunks atomic.Pointer[[]chunk]
 
 	_ [128]byte
-	// hint is where a free slot may be, as its offset divided by 64: the one that was
-	// freed last.
+	// hint is the slot that was freed last, as its offset divided by 64. It may be
+	// free.
 	hint uint32
 	_    [128]byte
 }
@@ -29,15 +29,15 @@ type block struct {
 type chunk struct {
 	number uint32
 	off    uint64         // of the record
-	ext    *atomic.Uint64 // offset of what its counters were last, 0 while there is nothing
+	ext    *atomic.Uint64 // offset of its counters' last values, 0 while there are none
 }
 
-// pick returns the block to count in: that of the P this goroutine runs on. It may run on
-// another by the time it counts, which costs time and nothing else.
+// pick returns the block of the P that this goroutine runs on. The goroutine may run on
+// another P by the time it counts. That costs time, but does no harm.
 func (w *Writer) pick() *block { return w.blocks[currentP()%uint(len(w.blocks))] }
 
-// usable makes the block's records. Where there is no room for them, any block that has
-// some will do; nil says that there is none.
+// usable makes the block's records. If there is no room for them, it returns another
+// block that has some, or nil if there is none.
 func (w *Writer) usable(b *block) *block {
 	if b.made.Load() {
 		return b
@@ -55,7 +55,7 @@ func (w *Writer) usable(b *block) *block {
 	return nil
 }
 
-// make hands out the block's records, with a first chunk. The caller holds w.mu.
+// make allocates the block's records and a first chunk. The caller holds w.mu.
 func (b *block) make() error {
 	w := b.w
 	if b.off == 0 {
@@ -102,7 +102,7 @@ func (b *block) addChunk() (chunk, error) {
 	}
 	c := chunk{number, off, new(atomic.Uint64)}
 	chunks = append(chunks, c)
-	all = append(all, c) // what is there does not change
+	all = append(all, c) // readers of the old slice do not see it
 	w.chunks.Store(&all)
 	b.chunks.Store(&chunks)
 	return c, nil

@@ -7,15 +7,16 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// own makes the correlator of an execution that begins now. It has its parent's trace context
-// with an id of its own in it, or else this host's address.
+// own appends the correlator of an execution that begins now. The correlator carries its
+// parent's trace context with a new id in it. If the parent has none, it carries this host's
+// address.
 func (w *Writer) own(parent *layout.Correlator, flags byte, handle, tran uint32, b []byte) []byte {
 	c := layout.Correlator{
 		Flags: flags, Vendor: layout.Vendor, Version: layout.AgentVersion, Instance: uint16(w.names.uid),
 		Handle: handle, Class: tran,
 	}
 	if w.memory {
-		c.Class = 0 // the number is no one's but this process's
+		c.Class = 0 // the number means nothing outside this process
 	}
 	var context [layout.TraceContextLen]byte
 	if parent.TraceContext() {

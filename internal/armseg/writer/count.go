@@ -25,8 +25,8 @@ type Running struct {
 	start  int64  // on the writer's clock
 }
 
-// Start begins an execution. It returns the zero value where the transaction is not
-// active or nothing is free.
+// Start begins an execution. It returns the zero value if the transaction is not active or no slot
+// is free.
 func (t *Tran) Start() Running {
 	r := t.claim()
 	if r.c != nil {
@@ -35,8 +35,8 @@ func (t *Tran) Start() Running {
 	return r
 }
 
-// Report counts an execution that took d nanoseconds and ends now. ok is false where the
-// transaction is not active, or there is no room.
+// Report counts an execution that took d nanoseconds and ends now. ok is false if the transaction
+// is not active, or if there is no room.
 func (t *Tran) Report(d uint64, s Status) (ok bool) {
 	if !t.Active() {
 		return false
@@ -52,7 +52,7 @@ func (t *Tran) Report(d uint64, s Status) (ok bool) {
 	return true
 }
 
-// ReportWith is Report of a child of what the correlator names.
+// ReportWith is Report for a child of the execution that the correlator names.
 func (t *Tran) ReportWith(d uint64, s Status, parent string) (ok bool) {
 	if !t.Report(d, s) {
 		return false
@@ -73,12 +73,12 @@ func (t *Tran) ReportWith(d uint64, s Status, parent string) (ok bool) {
 	return true
 }
 
-// Correlator appends a correlator that names the transaction, and no execution of it.
+// Correlator appends a correlator that names the transaction, but no execution of it.
 func (t *Tran) Correlator(own []byte) []byte {
 	return t.w.own(&layout.Correlator{}, 0, 0, t.ID, own)
 }
 
-// claim does what comes before the clock is read.
+// claim does the part of a start that comes before the clock is read.
 func (t *Tran) claim() Running {
 	if !t.Active() {
 		return Running{}
@@ -96,7 +96,7 @@ func (t *Tran) claim() Running {
 	return Running{c: c, slot: slot, active: active}
 }
 
-// cell returns where this goroutine is to count.
+// cell returns the cell that this goroutine counts in.
 func (t *Tran) cell() *cell {
 	b := t.w.pick()
 	if c := t.cells[b.n].Load(); c != nil {
@@ -105,7 +105,7 @@ func (t *Tran) cell() *cell {
 	return t.newCell(b)
 }
 
-// run reads the clock and lets the transaction run.
+// run reads the clock and marks the transaction as running.
 func (r *Running) run() {
 	w := r.c.b.w
 	r.start = w.now()
@@ -117,8 +117,8 @@ func (r *Running) run() {
 	release64((*uint64)(r.slot), r.active)
 }
 
-// Stop ends an execution and counts it, with what else is given. ok is false, and nothing done, where it has
-// ended already, or never began.
+// Stop ends an execution, and counts it and the values. ok is false, and nothing is done, if it has
+// ended already or never began.
 func (r *Running) Stop(s Status, values []Value) (ok bool) {
 	if r.c == nil {
 		return false
@@ -131,15 +131,15 @@ func (r *Running) Stop(s Status, values []Value) (ok bool) {
 	}
 	d := uint64(max(now-r.start, 0))
 	r.c.count(d, uint64(now+w.offset), s)
-	if get64(r.slot, layout.SlotPair) != 0 || len(values) > 0 { // or flags
+	if get64(r.slot, layout.SlotPair) != 0 || len(values) > 0 { // this word also holds the slot's flags
 		r.stopWith(d, uint64(now+w.offset), s, values)
 	}
 	r.free()
 	return true
 }
 
-// stopping takes the slot from running to stopping, once. The start tells an execution
-// from one that has the same slot and, after a turn of them, the same generation.
+// stopping takes the slot from running to stopping, once. Another execution may have the same slot
+// and, after all generations were used, the same generation. Its start tells the two apart.
 func (r *Running) stopping() bool {
 	return get64(r.slot, layout.SlotStart) == uint64(r.start+r.c.b.w.offset) && atomic.CompareAndSwapUint64((*uint64)(r.slot), r.active, r.active^layout.SlotActive^layout.SlotStopping)
 }
@@ -153,7 +153,7 @@ func (r *Running) free() {
 	}
 }
 
-// count adds what took d nanoseconds and ended at the clock now.
+// count counts what took d nanoseconds and ended at now on CLOCK_MONOTONIC.
 func (c *cell) count(d, now uint64, s Status) {
 	p := c.p
 	if s != Good {

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// TestCount: what cells hold of times of all lengths is what was counted.
+// TestCount: cells hold what was counted, for times of all lengths.
 func TestCount(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -22,7 +22,7 @@ func TestCount(t *testing.T) {
 	hist := map[uint8]uint64{}
 	for i := range 5000 {
 		d := rand.Uint64() >> rand.IntN(64)
-		d >>= 20 // the sum is to fit
+		d >>= 20 // so that the sum fits into its word
 		switch i % 7 {
 		case 5:
 			c.count(d, 0, Aborted)
@@ -67,7 +67,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestClock: what runs began when it did, on the clock that the agent has.
+// TestClock: a running execution shows its start on CLOCK_MONOTONIC, which is the agent's
+// clock, too.
 func TestClock(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -77,7 +78,8 @@ func TestClock(t *testing.T) {
 	n := 0
 	err := procReader(t, w).Running(func(id uint32, start int64) {
 		n++
-		// The two clocks are related to within the time that reading them took.
+		// Reading both clocks takes time, and they are related only to within that
+		// time.
 		if slack := int64(time.Millisecond); id != tran.ID || start < before-slack || start > after+slack {
 			t.Errorf("transaction %d began at %d, not between %d and %d", id, start, before, after)
 		}
@@ -90,8 +92,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestStale: who stops an execution again, when another has its slot, stops nothing. After
-// 16,383 executions the slot's generation is the same.
+// TestStale: a second Stop of an execution does nothing, even if another execution has its
+// slot. After 16,383 executions the slot has the same generation again.
 func TestStale(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	w.blocks = w.blocks[:1]
@@ -113,7 +115,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestAllSlots: 131,072 executions run at once; one more does not, until one has stopped.
+// TestAllSlots: 131,072 executions can run at once. One more cannot start until one has
+// stopped.
 func TestAllSlots(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -155,7 +158,8 @@ func TestAllSlots(t *testing.T) {
 	}
 }
 
-// TestOverlapping: goroutines that start and stop in each other's turn lose nothing.
+// TestOverlapping: no count is lost when goroutines stop what other goroutines have
+// started.
 func TestOverlapping(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	trans := []*Tran{active(t, w, "a", "t"), active(t, w, "a", "u"), active(t, w, "b", "t")}

@@ -7,19 +7,19 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// event is what is kept of a start, an update or a stop that is traced.
+// event is the record of a start, an update or a stop that is traced.
 type event struct {
 	kind, tran, handle uint32
 	time, duration     uint64
 	status             Status
-	flags              byte // the data buffer's first
+	flags              byte // the first of the data buffer's bytes of flags
 	given              *given
 	parent, own        []byte // correlators
 	text               string
 }
 
-// trace writes an event into the ring, over the oldest. It never waits: it leaves the
-// event out if another goroutine is writing in its place, or if the ring has come round meanwhile.
+// trace writes an event into the ring, over the oldest. It never waits: it drops the event if
+// another goroutine is writing in that place, or if the ring has come round meanwhile.
 func (w *Writer) trace(e *event) {
 	ring := w.once(&w.ring, word64(w.base, layout.ProcTraceOff), layout.TraceLen*layout.EventLen)
 	if ring == 0 {
@@ -54,7 +54,7 @@ func fillEvent(p unsafe.Pointer, e *event) {
 	put32(p, layout.EventTextLen, uint32(n))
 }
 
-// putCorrelator stores a correlator, or the length 0 of none.
+// putCorrelator stores a correlator. It stores the length 0 if there is none.
 func putCorrelator(p unsafe.Pointer, off uint64, b []byte) {
 	field := bytesAt(p, off, layout.CorrelatorMax)
 	clear(field[copy(field, b):])

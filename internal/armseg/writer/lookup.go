@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// ErrFull says that there is no number left for a name.
+// ErrFull says that all numbers for names are in use.
 var ErrFull = errors.New("no room for another name")
 
 // table is one of the two kinds of records in a file of names.
 type table struct {
-	hash    uint64 // offset of the heads
+	hash    uint64 // offset of the heads of chains
 	heads   uint32
 	next    uint64 // offset of the number of records handed out
 	max     uint32
@@ -28,7 +28,7 @@ var (
 	tranTab  = table{namesTranHash, layout.TranHashLen, layout.NamesTranNext, layout.TranMax, namesTrans, layout.TranLen, layout.TranState, layout.TranKey}
 )
 
-// entry is a name that is looked for, and made if it is not there.
+// entry is a name to look up, and to add if it is not there.
 type entry struct {
 	*table
 	hashed uint32
@@ -37,7 +37,8 @@ type entry struct {
 	fill   func(at uint64)      // writes the rest of a new record
 }
 
-// app returns the number of an application. One that another user uses is another one.
+// app returns the number of an application. The same name with another user is another
+// application.
 func (n *names) app(key, descr, who string) (uint32, error) {
 	who = userName(who)
 	e := entry{table: &appTable, hashed: layout.HashApp(key), key: key,
@@ -49,8 +50,8 @@ func (n *names) app(key, descr, who string) (uint32, error) {
 	return n.number(&e)
 }
 
-// tran returns the number of a transaction. One whose metrics are declared in another way is
-// another one.
+// tran returns the number of a transaction. The same name with other metrics is another
+// transaction.
 func (n *names) tran(app uint32, key, descr, detail string, metrics *Declared) (uint32, error) {
 	e := entry{table: &tranTab, hashed: layout.HashTran(app, key), key: key,
 		same: func(at uint64) bool { return get32(n.base, at+layout.TranApp) == app && n.declared(at) == *metrics },
@@ -74,8 +75,8 @@ func userName(who string) string {
 	return u.Username
 }
 
-// number looks a name up and adds it if it is not there. It takes no lock: a process
-// that is killed half way loses a record and nothing else.
+// number looks a name up and adds it if it is not there. It takes no lock. A process that is
+// killed half way through loses one record, and nothing else.
 func (n *names) number(e *entry) (uint32, error) {
 	head := word32(n.base, e.hash+4*uint64(e.hashed%e.heads))
 	first := atomic.LoadUint32(head)
@@ -92,7 +93,8 @@ func (n *names) number(e *entry) (uint32, error) {
 		if atomic.CompareAndSwapUint32(head, first, id) {
 			return id, nil
 		}
-		// What came in between is in front of what was looked at before.
+		// Records that were added meanwhile stand in front of those that were
+		// searched before.
 		now := atomic.LoadUint32(head)
 		if other := n.find(e, now, first); other != 0 {
 			put32(n.base, at+e.state, layout.RecordDead)
@@ -104,8 +106,8 @@ func (n *names) number(e *entry) (uint32, error) {
 
 func (t *table) at(id uint32) uint64 { return t.records + uint64(id-1)*t.length }
 
-// find looks through a chain from one record to before another. A chain that a stranger
-// bent into a ring ends after as many steps as there are records.
+// find searches a chain from one record up to another, which it leaves out. If a stranger
+// has bent the chain into a ring, the search ends after as many steps as there are records.
 func (n *names) find(e *entry, from, to uint32) uint32 {
 	for steps := uint32(0); from != to && from != 0 && from <= e.max && steps < e.max; steps++ {
 		at := e.at(from)
@@ -130,7 +132,7 @@ func (n *names) record(e *entry) (uint32, error) {
 		if taken >= e.max {
 			return 0, ErrFull
 		}
-		// Room first: a record that cannot be stored in is not taken.
+		// The record gets its room before it is taken, so that it can be stored in.
 		if err := n.back(e.at(taken+1), e.length); err != nil {
 			return 0, err
 		}
@@ -139,7 +141,7 @@ func (n *names) record(e *entry) (uint32, error) {
 		}
 		at := e.at(taken + 1)
 		if get32(n.base, at+e.state) != layout.RecordEmpty {
-			continue // the header is damaged, and the record is another name's
+			continue // the header is damaged: the record belongs to another name
 		}
 		putText(n.base, at+e.table.key, layout.KeyMax+1, e.key)
 		e.fill(at)

@@ -41,8 +41,8 @@ func active(t testing.TB, w *Writer, app, name string, metrics ...*Metric) *Tran
 	return tran
 }
 
-// procReader reads what a writer of this process has written. It is closed at the end
-// only: that drops the writer's lock.
+// procReader returns a reader of what a writer of this process has written. It stays open
+// until the test ends, because closing it drops the writer's lock.
 func procReader(t testing.TB, w *Writer) *reader.Proc {
 	t.Helper()
 	r, err := reader.OpenProc(w.file.path, uint32(os.Geteuid()), reader.Limits{Bytes: 1 << 30, Cells: 1 << 20})
@@ -78,7 +78,7 @@ func tmpfs(t testing.TB, size string) string {
 	return dir
 }
 
-// left are the names of what is in a directory.
+// left returns the names of the files in a directory.
 func left(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -16,11 +16,11 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// segFile is a file of the directory that is mapped for as long as the process lives.
+// segFile is a file in the directory. It stays mapped for as long as the process lives.
 type segFile struct {
-	path string // empty: it is memory without a file
+	path string // empty if it is memory without a file
 	base unsafe.Pointer
-	size uint64 // bytes of the mapping; of a process's file only the first are backed
+	size uint64 // bytes of the mapping; a process's file is allocated only up to Writer.backed
 
 	mu       sync.Mutex // guards what follows
 	fd       int
@@ -38,14 +38,15 @@ func newFile(fd int, path string) (*segFile, *unix.Stat_t, error) {
 	return &segFile{fd: fd, path: path, dev: uint64(st.Dev), ino: st.Ino, size: uint64(st.Size)}, &st, nil
 }
 
-// held reports whether a descriptor is still the file's. A program may close what it did
-// not open, and the number may be another file's by now.
+// held reports whether a descriptor is still that of the file. A program may close
+// descriptors that it did not open, and their numbers may then stand for other files.
 func (f *segFile) held(fd int) bool {
 	var st unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && uint64(st.Dev) == f.dev && st.Ino == f.ino
 }
 
-// hold returns the descriptor, opened anew if it was closed. The caller holds f.mu.
+// hold returns the descriptor. If the program has closed it, hold opens the file again. The
+// caller holds f.mu.
 func (f *segFile) hold() (int, error) {
 	if f.held(f.fd) {
 		return f.fd, nil
@@ -76,8 +77,8 @@ func mapMemory(length uint64) (*segFile, error) {
 	return &segFile{fd: -1, base: p, size: length}, nil
 }
 
-// makeFile makes an empty file of mode 640, whatever the umask, under the name that it
-// has before it is published.
+// makeFile makes an empty file under the name that it has before it is published. Its mode
+// is 640, whatever the umask.
 func makeFile(dir string) (*segFile, error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -98,7 +99,7 @@ func makeFile(dir string) (*segFile, error) {
 	return f, nil
 }
 
-// openOwn opens a file that this user published: a regular one with one name.
+// openOwn opens a file that this user published. It must be a regular file with one name.
 func openOwn(path string) (*segFile, error) {
 	fd, err := unix.Open(path, openFlags, 0)
 	if err != nil {
@@ -115,8 +116,8 @@ func openOwn(path string) (*segFile, error) {
 	return f, nil
 }
 
-// mapAll maps the file, or as much address space as it may grow into. A process with
-// little address space left gets less, if least allows it.
+// mapAll maps the file, or as much address space as it may grow into. If the process has
+// little address space left, it maps less, but at least least.
 func (f *segFile) mapAll(length, least uint64) error {
 	for ; length >= least; length /= 2 {
 		p, err := unix.MmapPtr(f.fd, 0, nil, uintptr(length), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
@@ -132,7 +133,7 @@ func (f *segFile) mapAll(length, least uint64) error {
 }
 
 // lengthen sets the length of a file of names. It refuses a length beyond the process's
-// limit (RLIMIT_FSIZE), for which the kernel would send SIGXFSZ and end the program.
+// limit (RLIMIT_FSIZE), because the kernel would send SIGXFSZ and end the program.
 func (f *segFile) lengthen(size uint64) error {
 	if err := f.belowLimit(size); err != nil {
 		return err
@@ -151,8 +152,8 @@ func (f *segFile) belowLimit(size uint64) error {
 	return nil
 }
 
-// reserve sees to it that n bytes at off have room in the file system, so that a store
-// into them cannot fail. What is there stays as it is.
+// reserve makes sure that n bytes at off have room in the file system, so that a store into
+// them cannot fail. It does not change what they hold.
 func (f *segFile) reserve(off, n uint64) error {
 	if f.path == "" {
 		return nil
@@ -181,13 +182,13 @@ func errno(err error) unix.Errno {
 	return e
 }
 
-// unsupported reports that the file system has no way to allocate room.
+// unsupported reports whether the file system cannot allocate room.
 func unsupported(err error) bool {
 	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS)
 }
 
-// zero writes zeros where the file system has no fallocate. Nobody else may use those
-// bytes yet.
+// zero writes zeros, for a file system without fallocate. Nobody else may use these bytes
+// yet.
 func (f *segFile) zero(off, n uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,8 +229,8 @@ func (f *segFile) setLock() error {
 	return nil
 }
 
-// publish gives the file its name in the same directory, unless there is one of this
-// name: then the error is fs.ErrExist.
+// publish gives the file its name in the same directory. If there already is a file of this
+// name, the error is fs.ErrExist.
 func (f *segFile) publish(name string) error {
 	to := filepath.Join(filepath.Dir(f.path), name)
 	if err := unix.Renameat2(unix.AT_FDCWD, f.path, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
@@ -245,9 +246,9 @@ func (f *segFile) named() bool {
 	return unix.Lstat(f.path, &st) == nil && uint64(st.Dev) == f.dev && st.Ino == f.ino
 }
 
-// readAgent reads what the agent says in a file below dir, which has len(b) bytes at least.
-// It is the agent's if it belongs to the owner of dir. The file is read and not mapped: it
-// may be cut off at any time.
+// readAgent reads a file of the agent's below dir into b. It fails if the file is shorter
+// than b, or if it belongs neither to the owner of dir nor to root. The file is not mapped,
+// because it may be cut off at any time.
 func readAgent(dir, name string, b []byte) (ok bool) {
 	at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -268,7 +269,7 @@ func readAgent(dir, name string, b []byte) (ok bool) {
 	return err == nil && n == len(b)
 }
 
-// close takes the file away from this process, which must not touch it any more.
+// close unmaps and closes the file. The process must not touch it any more.
 func (f *segFile) close() {
 	if f.base != nil {
 		unix.MunmapPtr(f.base, uintptr(f.size))
@@ -286,7 +287,7 @@ func (f *segFile) remove() {
 	f.close()
 }
 
-// monotonic is CLOCK_MONOTONIC in nanoseconds.
+// monotonic returns CLOCK_MONOTONIC in nanoseconds.
 func monotonic() int64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
@@ -295,8 +296,8 @@ func monotonic() int64 {
 	return ts.Nano()
 }
 
-// identity says which process this is: the number of its namespace of process ids and
-// its start in clock ticks since boot, 0 where /proc does not say.
+// identity tells which process this is: the inode of its pid namespace, and its start in
+// clock ticks since boot. Each is 0 if /proc does not tell it.
 func identity() (pidns, start uint64) {
 	if link, err := os.Readlink("/proc/self/ns/pid"); err == nil {
 		fmt.Sscanf(link, "pid:[%d]", &pidns)
@@ -311,8 +312,8 @@ func identity() (pidns, start uint64) {
 	return pidns, start
 }
 
-// Privileged reports whether the program has rights that its caller has not, as a
-// setuid program has: then the environment is not to be trusted.
+// Privileged reports whether the program has rights that its caller does not have, as a
+// setuid program does. Such a program must not trust its environment.
 func Privileged() bool {
 	const atSecure = 23
 	aux, err := unix.Auxv()

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// segFile stands for the files of a system that has none: nothing is ever attached.
+// segFile stands for the files of Linux on other systems, where no process ever attaches.
 type segFile struct {
 	path string
 	base unsafe.Pointer
@@ -36,7 +36,7 @@ func monotonic() int64 { return 0 }
 
 func identity() (pidns, start uint64) { return 0, 0 }
 
-// Privileged reports whether the program has rights that its caller has not.
+// Privileged reports whether the program has rights that its caller does not have.
 func Privileged() bool { return false }
 
 func mapMemory(uint64) (*segFile, error) { return nil, errors.ErrUnsupported }

@@ -10,16 +10,16 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// memorySize is how much a writer without files may use.
+// memorySize is how many bytes of address space a writer without files may use.
 const memorySize = 64 << 20
 
-// slotInMemory stands in the flags of a slot whose writer has no files. By it Stop notices that
-// there is more to do.
+// slotInMemory is a flag in the slots of a writer without files. It tells Stop that there is more
+// to do.
 const slotInMemory = 1 << 31
 
-// InMemory returns a writer that counts in memory of the process alone, for a program that begins
-// before there is a directory. Its names have numbers of their own. MoveTo adds to another writer
-// what it has counted.
+// InMemory returns a writer that counts in this process's own memory, for a program that begins
+// before there is a directory. Its names have numbers of their own. MoveTo moves what it has
+// counted to another writer.
 func InMemory() (*Writer, error) {
 	f, err := mapMemory(namesSize)
 	if err != nil {
@@ -44,7 +44,7 @@ func InMemory() (*Writer, error) {
 	return w, nil
 }
 
-// wordOf is the word that two halves make in memory.
+// wordOf returns the word whose two halves in memory are first and second.
 func wordOf(first, second uint32) uint64 {
 	var b [8]byte
 	binary.NativeEndian.PutUint32(b[:], first)
@@ -55,8 +55,8 @@ func wordOf(first, second uint32) uint64 {
 // IsMemory reports whether the writer has no files.
 func (w *Writer) IsMemory() bool { return w.memory }
 
-// MoveTo adds all that a writer without files has counted to another writer. What ends later is
-// added when it ends. Starts should go to the other writer from now on.
+// MoveTo adds all that a writer without files has counted to another writer. Executions that end
+// later are added when they end. New ones should start in the other writer from now on.
 func (w *Writer) MoveTo(to *Writer) error {
 	w.mu.Lock()
 	trans := make([]*Tran, 0, len(w.trans))
@@ -77,7 +77,7 @@ func (w *Writer) MoveTo(to *Writer) error {
 	return failed
 }
 
-// moveTo finds the transaction of the same name in another writer, and moves what was counted.
+// moveTo finds the transaction of the same name in another writer, and moves the counts there.
 func (t *Tran) moveTo(to *Writer) error {
 	if t.next.Load() == nil {
 		n := t.w.names
@@ -100,7 +100,7 @@ func (t *Tran) moveTo(to *Writer) error {
 	return nil
 }
 
-// text is a text of the file of names, up to its NUL.
+// text returns a text in the file of names, up to its NUL.
 func (n *names) text(off, size uint64) string {
 	b := bytesAt(n.base, off, size)
 	for i, c := range b {
@@ -111,7 +111,7 @@ func (n *names) text(off, size uint64) string {
 	return string(b)
 }
 
-// shift moves the count in one word to another: whoever counts meanwhile is not lost.
+// shift moves the count in one word to another. What others count meanwhile is not lost.
 func shift(to unsafe.Pointer, toOff uint64, from unsafe.Pointer, off uint64) uint64 {
 	n := atomic.SwapUint64(word64(from, off), 0)
 	if n != 0 {
@@ -120,8 +120,8 @@ func shift(to unsafe.Pointer, toOff uint64, from unsafe.Pointer, off uint64) uin
 	return n
 }
 
-// move adds what the cell has counted to a cell of the other writer, if there is one. Several
-// goroutines may do so at once, and others may count.
+// move moves the cell's counts to a cell of the other writer, if there is one. Several goroutines
+// may call it at once, while others count.
 func (c *cell) move() {
 	next := c.tran.next.Load()
 	if next == nil {
@@ -129,7 +129,7 @@ func (c *cell) move() {
 	}
 	to := next.cell()
 	if to == nil {
-		return // there is no room: it stays here, and moves with what ends next
+		return // there is no room: the counts stay here, and move when the next execution ends
 	}
 	raise(word64(to.p, layout.CellMax), get64(c.p, layout.CellMax))
 	lower(word64(to.p, layout.CellMin), get64(c.p, layout.CellMin))
@@ -161,7 +161,7 @@ func (c *cell) moveMetrics(to *cell) {
 	}
 }
 
-// moveTo adds n values to another record of the same kind.
+// moveTo moves n values to another record of the same type.
 func (m cellMetric) moveTo(to cellMetric, n uint64) {
 	if m.kind == layout.TypeString32 {
 		to.storeText((*[32]byte)(unsafe.Add(m.p, layout.MetricText)))
@@ -176,7 +176,7 @@ func (m cellMetric) moveTo(to cellMetric, n uint64) {
 	atomic.AddUint64(to.word(layout.MetricCount), n)
 }
 
-// movePairs adds the pairs of parents and children.
+// movePairs moves the counts of the pairs of parents and children.
 func (w *Writer) movePairs(to *Writer) {
 	if w.pairs.Load() == 0 {
 		return

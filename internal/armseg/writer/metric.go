@@ -14,23 +14,23 @@ type Metric struct {
 	Name string // up to 43 bytes
 }
 
-// Value is a value of a metric: the 8 bytes of the data buffer as a word, or, for
-// TypeString32, the text.
+// Value is a value of a metric: the 8 bytes of the data buffer as a word, or the text if the
+// metric is of TypeString32.
 type Value struct {
 	Metric *Metric
 	Field  uint64
 	Text   string
 }
 
-// given are the values of one call by their places in the data buffer.
+// given holds the values of one call, by their places in the data buffer.
 type given struct {
 	has    [layout.Metrics + 1]bool
 	fields [layout.Metrics]uint64
 	text   [32]byte
-	bad    bool // there were values of metrics that the transaction has not
+	bad    bool // some values were of metrics that the transaction does not have
 }
 
-// which says which fields there are, as the second byte of flags of the data buffer does.
+// which returns which fields are given, as the second of a data buffer's bytes of flags does.
 func (g *given) which() (flags uint32) {
 	for i, has := range g.has {
 		if has {
@@ -44,7 +44,7 @@ func (g *given) which() (flags uint32) {
 // A place without a metric has the type 0.
 type Declared [layout.Metrics + 1]Metric
 
-// Declare puts metrics in their places. There are no more than fit.
+// Declare puts metrics in their places. The caller makes sure that they fit.
 func Declare(metrics []*Metric) (d Declared) {
 	i := 0
 	for _, m := range metrics {
@@ -58,7 +58,7 @@ func Declare(metrics []*Metric) (d Declared) {
 	return d
 }
 
-// declare writes into a new record what its metrics are.
+// declare writes a transaction's metrics into its new record.
 func (n *names) declare(at uint64, d *Declared) {
 	flags := uint32(0)
 	for i, m := range d {
@@ -76,7 +76,7 @@ func (n *names) declare(at uint64, d *Declared) {
 	}
 }
 
-// declared reads what a transaction's metrics are.
+// declared reads a transaction's metrics from its record.
 func (n *names) declared(at uint64) (d Declared) {
 	if get32(n.base, at+layout.TranMeta) != layout.RecordPublished {
 		return d
@@ -122,14 +122,15 @@ func (v *Value) place(descs *Declared) int {
 	return -1
 }
 
-// fill copies a text and fills up with blanks, as strings in data buffers are.
+// fill copies a text into b and fills the rest with blanks, as data buffers have strings.
 func fill(b []byte, text string) {
 	for n := copy(b, text); n < len(b); n++ {
 		b[n] = ' '
 	}
 }
 
-// Divided is a field of one of the types with divisor.
+// Divided returns a field of a type with divisor: the value in its first half, the divisor in
+// its second.
 func Divided(v, divisor uint32) uint64 {
 	var b [8]byte
 	binary.NativeEndian.PutUint32(b[:], v)
@@ -137,7 +138,7 @@ func Divided(v, divisor uint32) uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// Text8 is a field of TypeString8.
+// Text8 returns a field of TypeString8.
 func Text8(text string) uint64 {
 	var b [8]byte
 	fill(b[:], text)
@@ -151,8 +152,7 @@ func split(field uint64) (v, divisor uint32) {
 	return binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
 }
 
-// decode returns a field's value as the metric's words have it. ok is false for a divisor
-// of 0.
+// decode returns a field's value as cells store it. ok is false if the divisor is 0.
 func decode(kind uint32, field uint64) (v uint64, ok bool) {
 	low, divisor := split(field)
 	switch kind {
@@ -168,8 +168,8 @@ func decode(kind uint32, field uint64) (v uint64, ok bool) {
 	return field, true
 }
 
-// metricsOf returns the cell's records of metrics, which it makes; nil says that there is
-// no room.
+// metricsOf returns the cell's records of metrics, and makes them if they are not there. It
+// returns nil if there is no room.
 func (c *cell) metricsOf() unsafe.Pointer {
 	w := c.b.w
 	off := w.once(&c.metrics, (*uint64)(unsafe.Add(c.p, layout.CellMetricsOff)), (layout.Metrics+1)*layout.MetricLen)

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// Where the parts of a file of names lie. Those who join a file check that it has them
-// in the same places.
+// Where the parts of a file of names lie. A process that joins a file checks that they lie
+// there.
 const (
 	namesAppHash  = layout.NamesLen
 	namesTranHash = namesAppHash + 4*layout.AppHashLen
@@ -25,7 +25,7 @@ const (
 	namesTrans    = namesApps + layout.AppMax*layout.AppLen
 	namesSize     = namesTrans + layout.TranMax*layout.TranLen
 
-	namesStep = 64 << 10 // records are allocated in steps of so many bytes
+	namesStep = 64 << 10 // records are allocated in steps of this many bytes
 )
 
 // names is a user's file of names.
@@ -33,25 +33,26 @@ type names struct {
 	f    *segFile
 	base unsafe.Pointer
 
-	// Copies of what the header says: others can write there.
+	// Copies of fields of the header, in which other processes can write.
 	nonce      uint64
 	uid        uint32
 	addrFormat uint16
 	address    []byte // of this host, as correlators carry it
 
-	// zeroed says that the file system cannot allocate, and its first user wrote it all.
+	// zeroed says that the file system cannot allocate. The process that made the file
+	// has then written all of it.
 	zeroed atomic.Bool
 }
 
-// openNames opens the file of names of this user in dir, or makes it. If something has its
-// name that the process cannot use, which any user can put there, the process gets a file of
-// names of its own.
+// openNames opens this user's file of names in dir, or makes it. Any user can put something
+// else in its place that the process cannot use. Then the process gets a file of names of
+// its own.
 func openNames(dir string) (*names, error) {
 	path := filepath.Join(dir, strconv.Itoa(os.Geteuid())+layout.NamesSuffix)
 	n, err := joinNames(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeNames(dir, filepath.Base(path)); err == nil || errors.Is(err, fs.ErrExist) {
-			n, err = joinNames(path) // whoever came first
+			n, err = joinNames(path) // made by this process or by one that was quicker
 		}
 	}
 	if err == nil {
@@ -152,7 +153,7 @@ func fillNames(base unsafe.Pointer, nonce uint64) {
 	}
 }
 
-// namesPlan are the words of the header that are the same in every file.
+// namesPlan lists the words of the header that are the same in every file.
 var namesPlan = []struct {
 	off, size, want uint64
 }{
@@ -164,8 +165,8 @@ var namesPlan = []struct {
 	{layout.NamesAppsOff, 8, namesApps}, {layout.NamesTransOff, 8, namesTrans}, {layout.NamesSize, 8, namesSize},
 }
 
-// check compares the header of a file that another process made with what this one
-// would have made.
+// check compares the header of a file that another process made with the one that this
+// process would make.
 func (n *names) check() error {
 	if string(bytesAt(n.base, layout.NamesMagic, 8)) != layout.MagicNames || get32(n.base, layout.NamesOrder) != layout.ByteOrder ||
 		*(*uint16)(unsafe.Add(n.base, layout.NamesMajor)) != layout.Major {
@@ -186,7 +187,7 @@ func (n *names) check() error {
 	return nil
 }
 
-// back sees to it that n bytes at off are allocated.
+// back makes sure that size bytes at off are allocated.
 func (n *names) back(off, size uint64) error {
 	if n.zeroed.Load() {
 		return nil
@@ -201,7 +202,8 @@ func (n *names) back(off, size uint64) error {
 	return err
 }
 
-// tranWords are the words of a transaction, and of its application, that a start looks at.
+// tranWords points to the words of a transaction and of its application that a start looks
+// at.
 type tranWords struct {
 	use   *uint64
 	epoch *uint32

@@ -34,7 +34,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestNames: numbers are given once, for all processes, and readers find what they are for.
+// TestNames: all processes get the same number for a name, and readers find the names of the
+// numbers.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	w, other := attachTo(t, dir), attachTo(t, dir)
@@ -112,8 +113,8 @@ func TestNamesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUse: an application is used until all who opened it have closed it; then its
-// transactions are active again one by one.
+// TestUse: an application is in use until all who opened it have closed it. When it is opened
+// again, its transactions become active again one by one.
 func TestUse(t *testing.T) {
 	dir := t.TempDir()
 	w, other := attachTo(t, dir), attachTo(t, dir)
@@ -144,12 +145,12 @@ func TestUse(t *testing.T) {
 	for _, w := range []*Writer{w, other} {
 		procReader(t, w).Uses(layout.AppMax, func(app uint32, n int32) { ahead = append(ahead, n) })
 	}
-	if fmt.Sprint(ahead) != "[1]" { // 2 less 1; the other opened and closed once each and is left out
+	if fmt.Sprint(ahead) != "[1]" { // w is at 2 less 1; the other opened and closed once each, and is left out
 		t.Errorf("ahead: %v", ahead)
 	}
 }
 
-// TestFullOfNames: the 1,025th application gets no number, and those that are there go on.
+// TestFullOfNames: the 1,025th application gets no number. The others keep theirs.
 func TestFullOfNames(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	for i := range layout.AppMax {
@@ -165,8 +166,8 @@ func TestFullOfNames(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile: a file of names that has lost its name is not used, whether there is
-// another in its place or none, and nothing is left of the attempt.
+// TestRemovedMeanwhile: a file of names that has lost its name is not used, whether or not
+// another is in its place. The attempt leaves nothing behind.
 func TestRemovedMeanwhile(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		dir := t.TempDir()
@@ -202,8 +203,8 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestStrangeNames: whatever stands in the place of the file of names, the process is measured
-// with a file of names of its own.
+// TestStrangeNames: if something else stands in the place of the file of names, the process is
+// measured with a file of names of its own.
 func TestStrangeNames(t *testing.T) {
 	must := func(err error) {
 		t.Helper()
@@ -257,7 +258,7 @@ func TestStrangeNames(t *testing.T) {
 			t.Errorf("%s: the process's file is about other names", what)
 		}
 		n.Close()
-		if after := left(t, dir); len(after) != before+2 { // the names and the process
+		if after := left(t, dir); len(after) != before+2 { // the file of names and the process's file
 			t.Errorf("%s: left %v", what, after)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// pair returns the number plus 1 of the pair of a transaction and its parent's, which it
-// makes; 0 says that there is none, or no room. A parent without a class was no
-// transaction of ARM, and makes no pair.
+// pair returns the number plus 1 of the pair of a transaction and its parent, and makes the pair
+// if it is not there. It returns 0 if there is no parent or no room. A parent without a class was
+// no transaction of ARM, and makes no pair.
 func (w *Writer) pair(tran uint32, parent *layout.Correlator) uint32 {
 	if parent.Class == 0 {
 		return 0
@@ -33,7 +33,8 @@ func (w *Writer) pair(tran uint32, parent *layout.Correlator) uint32 {
 	return free
 }
 
-// hashPair is the hash of what makes a pair. A trace context is another each time, and no address.
+// hashPair returns the hash of the fields that make a pair. It leaves a trace context out, which
+// differs each time and is no address.
 func hashPair(c *layout.Correlator, tran uint32) uint64 {
 	head := layout.Correlator{AddrFormat: c.AddrFormat, Vendor: c.Vendor, Version: c.Version, Instance: c.Instance, Class: c.Class}
 	if !c.TraceContext() {
@@ -46,8 +47,8 @@ func hashPair(c *layout.Correlator, tran uint32) uint64 {
 	return h.Sum64()
 }
 
-// findPair returns the number plus 1 of the pair with a hash, and of the first free place
-// for it; each is 0 where there is none.
+// findPair returns the number plus 1 of the pair with this hash. If there is none, it returns the
+// first free place for it, also plus 1. Both are 0 if the table is full.
 func (w *Writer) findPair(hash uint64) (number, free uint32) {
 	off := w.pairs.Load()
 	for i := range uint64(layout.PairsLen) {
@@ -70,7 +71,7 @@ func (w *Writer) pairAt(number uint32) uint64 {
 	return w.pairs.Load() + uint64(number-1)*layout.PairLen
 }
 
-// makePairs hands out the table, once there is something to put in. The caller holds w.mu.
+// makePairs allocates the table when the first pair needs it. The caller holds w.mu.
 func (w *Writer) makePairs() error {
 	if w.pairs.Load() != 0 {
 		return nil
@@ -98,10 +99,10 @@ func (w *Writer) fillPair(at, hash uint64, tran uint32, c *layout.Correlator) {
 	put32(w.base, at+layout.PairState, layout.RecordPublished)
 }
 
-// countPair counts what the parent's child took.
+// countPair counts an execution of the pair's child.
 func (w *Writer) countPair(number uint32, d uint64, s Status) {
 	if number > layout.PairsLen || w.pairs.Load() == 0 {
-		return // somebody else has written into the slot
+		return // another process has written into the slot
 	}
 	p := unsafe.Add(w.base, w.pairAt(number))
 	switch s {

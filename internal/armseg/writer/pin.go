@@ -6,5 +6,5 @@ import "sync/atomic"
 
 var turn atomic.Uint32
 
-// currentP takes turns: this compiler does not tell which P a goroutine runs on.
+// currentP takes turns, because this compiler does not tell which P a goroutine runs on.
 func currentP() uint { return uint(turn.Add(1)) }

@@ -21,16 +21,17 @@ const (
 	growRetry = 100 * time.Millisecond
 )
 
-// grow allocates more of the file, up to end and some more. The caller holds w.mu, or is alone.
+// grow allocates the file up to end, and some more. The caller holds w.mu, or no other
+// goroutine knows w yet.
 func (w *Writer) grow(end uint64) error {
-	// While there is no room, not every start asks for some.
+	// While there is no room, only one start in growRetry asks for some.
 	if w.noRoom != nil && time.Since(w.lastTry) < growRetry {
 		return w.noRoom
 	}
 	size := (max(end, w.backed+w.backed/4) + growStep - 1) / growStep * growStep
 	err := w.extend(min(size, w.file.size))
 	if err != nil && size > end {
-		// There may still be enough for this.
+		// There may still be enough for this request alone.
 		err = w.extend((end + 4095) / 4096 * 4096)
 	}
 	if w.noRoom = nil; err != nil {
@@ -73,8 +74,8 @@ func (w *Writer) alloc(n uint64) (uint64, error) {
 	return off, nil
 }
 
-// once returns the offset that at holds. If it is 0, once hands out n bytes for it and shows
-// them in the file's word. 0 says that there is no room.
+// once returns the offset that at holds. If that is 0, it allocates n bytes and stores their
+// offset in at, and in word for readers of the file. It returns 0 if there is no room.
 func (w *Writer) once(at *atomic.Uint64, word *uint64, n uint64) uint64 {
 	if off := at.Load(); off != 0 {
 		return off

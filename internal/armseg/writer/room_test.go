@@ -16,7 +16,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// TestNoRoomToAttach: in a file system that is full nothing is made, and nothing left.
+// TestNoRoomToAttach: in a full file system Attach makes nothing and leaves nothing
+// behind.
 func TestNoRoomToAttach(t *testing.T) {
 	for _, size := range []string{"16k", "48k"} {
 		dir := tmpfs(t, size)
@@ -31,8 +32,8 @@ func TestNoRoomToAttach(t *testing.T) {
 	}
 }
 
-// TestNoRoomToGrow: when the file system is full what has its cell goes on, what has none
-// does not start; with room, it does.
+// TestNoRoomToGrow: when the file system is full, transactions that have a cell go on,
+// and others do not start. They start when there is room.
 func TestNoRoomToGrow(t *testing.T) {
 	dir := tmpfs(t, "2m")
 	w := attachTo(t, dir)
@@ -51,7 +52,7 @@ func TestNoRoomToGrow(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Fatal(err)
 	}
-	// What is backed already serves some more.
+	// What is allocated already is enough for some more.
 	var none *Tran
 	started := uint64(0)
 	for _, other := range others {
@@ -86,8 +87,8 @@ func TestNoRoomToGrow(t *testing.T) {
 	}
 }
 
-// TestDescriptorClosed: a program that closes all descriptors, and opens others, keeps
-// them as they are, and is measured.
+// TestDescriptorClosed: a program may close all descriptors and open others. The writer
+// leaves those alone and goes on measuring.
 func TestDescriptorClosed(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran := active(t, w, "a", "t")
@@ -100,7 +101,7 @@ func TestDescriptorClosed(t *testing.T) {
 		}
 		defer other.Close()
 		others = append(others, other)
-		if err := unix.Dup3(int(other.Fd()), f.fd, 0); err != nil { // closes it first
+		if err := unix.Dup3(int(other.Fd()), f.fd, 0); err != nil { // closes f.fd first
 			t.Fatal(err)
 		}
 		defer unix.Close(f.fd)

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// A slot's state word: what it is in, its generation, the transaction.
+// The parts of a slot's state word: state, generation and transaction.
 const (
 	genShift  = 3
 	genMax    = 1<<14 - 1
@@ -16,15 +16,15 @@ const (
 
 	handleShift = 17 // of the generation in a handle
 
-	// A start that finds no free slot among so many takes a new chunk, so that one in
-	// so many is free until the process has all its chunks.
+	// A start that finds no free slot after so many tries takes a new chunk, until
+	// the process has all its chunks.
 	searchLen = 256
 )
 
 func slotGen(word uint64) uint64 { return word >> genShift & genMax }
 
-// claim takes a slot of the block for a transaction and returns it with the word that it
-// is to have while the transaction runs; nil says that there is none.
+// claim takes a slot of the block for a transaction. active is the slot's state word
+// while the transaction runs. slot is nil if there is none.
 func (b *block) claim(tran uint32) (slot unsafe.Pointer, active uint64) {
 	slot = unsafe.Add(b.w.base, uintptr(b.getHint())*64)
 	if active = take(slot, tran); active != 0 {
@@ -33,7 +33,7 @@ func (b *block) claim(tran uint32) (slot unsafe.Pointer, active uint64) {
 	return b.search(tran)
 }
 
-// take claims a slot if it is free.
+// take claims a slot if it is free. It returns the slot's state word for running, or 0.
 func take(slot unsafe.Pointer, tran uint32) (active uint64) {
 	old := atomic.LoadUint64((*uint64)(slot))
 	if old&7 != layout.SlotFree {
@@ -50,8 +50,7 @@ func take(slot unsafe.Pointer, tran uint32) (active uint64) {
 	return word | layout.SlotActive
 }
 
-// search looks for a free slot near the one that was to be free, then for a new chunk,
-// then everywhere.
+// search looks for a free slot near the hint, then in a new chunk, then in all chunks.
 func (b *block) search(tran uint32) (slot unsafe.Pointer, active uint64) {
 	w := b.w
 	if w.full.Load() {
@@ -64,7 +63,7 @@ func (b *block) search(tran uint32) (slot unsafe.Pointer, active uint64) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(*b.chunks.Load()) == len(chunks) { // else somebody was quicker to add one
+	if len(*b.chunks.Load()) == len(chunks) { // else another goroutine has just added one
 		c, err := b.addChunk()
 		if err == nil {
 			chunks, from = *b.chunks.Load(), uint32(len(chunks))*layout.SlotsPerChunk
@@ -81,7 +80,8 @@ func (b *block) search(tran uint32) (slot unsafe.Pointer, active uint64) {
 
 // scanAll looks through the other blocks. The caller holds w.mu.
 func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
-	// Set first: who frees a slot that was looked at already clears it again.
+	// This is set before the search. A goroutine that frees a slot which the search
+	// has passed clears it again.
 	w.full.Store(true)
 	for _, other := range w.blocks {
 		if chunks := other.chunks.Load(); chunks != nil {
@@ -96,7 +96,7 @@ func (w *Writer) scanAll(tran uint32) (slot unsafe.Pointer, active uint64) {
 	return nil, 0
 }
 
-// scan tries so many slots from a position among those of the chunks.
+// scan tries n slots of the chunks, beginning with the from-th.
 func (b *block) scan(chunks []chunk, from, n uint32, tran uint32) (slot unsafe.Pointer, active uint64) {
 	all := uint32(len(chunks)) * layout.SlotsPerChunk
 	for i := range min(n, all) {
@@ -111,7 +111,7 @@ func (b *block) scan(chunks []chunk, from, n uint32, tran uint32) (slot unsafe.P
 	return nil, 0
 }
 
-// position is the hint's place among the slots of the chunks.
+// position returns the hint's place among the slots of the chunks.
 func (b *block) position(chunks []chunk) uint32 {
 	hint := b.getHint()
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].slot(layout.SlotsPerChunk) > hint })
@@ -121,7 +121,7 @@ func (b *block) position(chunks []chunk) uint32 {
 	return uint32(i)*layout.SlotsPerChunk + hint - chunks[i].slot(0)
 }
 
-// place returns a slot's chunk, and its number there.
+// place returns a slot's chunk and the slot's number in it.
 func (w *Writer) place(slot unsafe.Pointer) (s chunk, at uint32) {
 	where := uint32((uintptr(slot) - uintptr(w.base)) / 64)
 	chunks := *w.chunks.Load()
@@ -129,14 +129,14 @@ func (w *Writer) place(slot unsafe.Pointer) (s chunk, at uint32) {
 	return s, where - s.slot(0)
 }
 
-// handle is what arm_start of libarm would have returned: the generation and the number
-// of the slot.
+// handle returns the handle that arm_start of libarm would give: the generation and the
+// number of the slot.
 func (r *Running) handle() uint32 {
 	s, at := r.c.b.w.place(r.slot)
 	return uint32(slotGen(r.active))<<handleShift | s.number*layout.SlotsPerChunk + at
 }
 
-// The hint is only that: who reads an old one, or one that another has used meanwhile,
+// The hint may be out of date, or its slot may have been taken meanwhile. The start then
 // searches.
 
 func (b *block) freed(where uint32) { release32(&b.hint, where) }

@@ -7,12 +7,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// switchesEvery is how often the agent's file is read at most.
+// switchesEvery is the shortest time between two readings of the agent's file.
 const switchesEvery = time.Second
 
-// switches say of which transactions the agent asks that all executions be traced. They
-// are a copy of what the agent's file said last. A file that is not there, or is not as it
-// has to be, asks for none.
+// switches are the transactions that the agent wants traced whenever they run. They are a
+// copy of what the agent's file said last. If the file is missing or not well-formed,
+// nothing is traced.
 type switches struct {
 	path  string       // of the file, below the directory
 	next  atomic.Int64 // when to read it again, on the writer's clock
@@ -23,7 +23,8 @@ func (s *switches) on(tran uint32) bool {
 	return s.trace[(tran-1)/32].Load()>>((tran-1)%32)&1 != 0
 }
 
-// readSwitches reads the agent's file, unless another goroutine has just begun to.
+// readSwitches reads the agent's file, unless it is too early or another goroutine is
+// doing so.
 func (w *Writer) readSwitches(now int64) {
 	s := &w.switches
 	if next := s.next.Load(); now < next || !s.next.CompareAndSwap(next, now+int64(switchesEvery)) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// ask writes the agent's file, with what it asks to be traced, and has w read it.
+// ask writes the agent's file, which asks to trace trans, and makes w read it.
 func ask(t testing.TB, w *Writer, trans ...uint32) {
 	t.Helper()
 	var s layout.Switches
@@ -44,8 +44,8 @@ func reread(w *Writer) {
 	w.readSwitches(w.now())
 }
 
-// TestSwitches: the first and the last transaction that there can be are switched, others are
-// not, and the file is read once a second at most.
+// TestSwitches: the lowest and the highest id can be switched, other ids are not affected,
+// and the file is read once a second at most.
 func TestSwitches(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	for _, want := range [][]uint32{{1}, {32, 33}, {layout.TranMax}, nil} {
@@ -74,8 +74,8 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// TestSwitchesAtStart: an execution that begins when it is time reads the file, and a
-// process that attaches does so at once.
+// TestSwitchesAtStart: a start reads the file when that is due, and a process that attaches
+// reads it at once.
 func TestSwitchesAtStart(t *testing.T) {
 	dir := t.TempDir()
 	w := attachTo(t, dir)
@@ -106,8 +106,8 @@ func (r Running) stop(t testing.TB) {
 	}
 }
 
-// TestStrangeSwitches: whatever stands in the place of the agent's file, no transaction is
-// traced and nothing else happens.
+// TestStrangeSwitches: if something else stands in the place of the agent's file, no
+// transaction is traced and nothing else happens.
 func TestStrangeSwitches(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	var all layout.Switches

@@ -15,10 +15,10 @@ type Tran struct {
 	words   tranWords
 	cells   []atomic.Pointer[cell] // one for each of the writer's blocks, made when first used
 	metrics Declared
-	next    atomic.Pointer[Tran] // where to move what is counted, for a writer without files
+	next    atomic.Pointer[Tran] // for a writer without files: where the counts move to
 }
 
-// cell is what a block knows of a transaction.
+// cell holds what a block has counted of a transaction.
 type cell struct {
 	p       unsafe.Pointer
 	b       *block
@@ -26,8 +26,8 @@ type cell struct {
 	metrics atomic.Uint64 // offset of the records of metrics, 0 while there are none
 }
 
-// Tran returns a transaction of an application. It returns the same
-// one for the same key and metrics. It counts nothing until Activate.
+// Tran returns a transaction of an application. It returns the same one for the same key
+// and metrics. It counts nothing until Activate.
 func (w *Writer) Tran(app uint32, key, descr, detail string, metrics Declared) (t *Tran, err error) {
 	id, err := w.names.tran(app, key, descr, detail, &metrics)
 	if err != nil {
@@ -46,10 +46,10 @@ func (w *Writer) Tran(app uint32, key, descr, detail string, metrics Declared) (
 // Of reports whether the transaction is one of the writer's.
 func (t *Tran) Of(w *Writer) bool { return t.w == w }
 
-// Activate makes the transaction active again; ok is false where its application is not.
+// Activate makes the transaction active. ok is false if its application is not in use.
 func (t *Tran) Activate() (ok bool) { return t.w.names.activate(t.App, t.ID) }
 
-// Active reports whether starts count.
+// Active reports whether executions can start.
 func (t *Tran) Active() bool {
 	use := atomic.LoadUint64(t.words.use)
 	return uint32(use) != 0 && uint32(use>>32) == atomic.LoadUint32(t.words.epoch)

@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// opened counts an application's arm_init: the lower half of the word is the number of
-// users, the upper one how often it went up from 0.
+// opened counts an application's arm_init. The lower half of the word counts the users,
+// the upper half how often that went up from 0.
 func (n *names) opened(app uint32) {
 	use := word64(n.base, n.appAt(app)+layout.AppUse)
 	for {
@@ -22,7 +22,7 @@ func (n *names) opened(app uint32) {
 	}
 }
 
-// closed counts an arm_end; ok is false, and nothing done, where there was no user.
+// closed counts an arm_end. ok is false, and nothing is done, if there was no user.
 func (n *names) closed(app uint32) (ok bool) {
 	use := word64(n.base, n.appAt(app)+layout.AppUse)
 	for {
@@ -36,7 +36,7 @@ func (n *names) closed(app uint32) (ok bool) {
 	}
 }
 
-// activate makes a transaction active, unless its application is not.
+// activate makes a transaction active. ok is false if its application is not in use.
 func (n *names) activate(app, tran uint32) (ok bool) {
 	use := get64(n.base, n.appAt(app)+layout.AppUse)
 	if uint32(use) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// values counts what a call gave. A counter's value at the start, or its first, is only
-// what later ones are compared with.
+// values counts the values of a call. The first value of a counter in an execution is only
+// compared with later ones.
 func (r *Running) values(g *given) {
 	c := r.c
 	bad := g.bad
@@ -28,7 +28,7 @@ func (r *Running) values(g *given) {
 	}
 }
 
-// value counts the value of one metric; ok is false for one divided by 0.
+// value counts the value of one metric. ok is false if its divisor is 0.
 func (r *Running) value(m cellMetric, i int, g *given) (ok bool) {
 	if i == layout.Metrics {
 		m.setText(&g.text)
@@ -49,7 +49,7 @@ func (r *Running) value(m cellMetric, i int, g *given) (ok bool) {
 	return true
 }
 
-// ext returns what the slot's counters were last; nil says that there is no room.
+// ext returns the last values of the slot's counters, or nil if there is no room.
 func (r *Running) ext() unsafe.Pointer {
 	w := r.c.b.w
 	s, at := w.place(r.slot)
@@ -59,7 +59,7 @@ func (r *Running) ext() unsafe.Pointer {
 	}
 	ext := unsafe.Add(w.base, off+uint64(at)*layout.ExtLen)
 	if flags := get32(r.slot, layout.SlotFlags); flags&layout.SlotMetrics == 0 {
-		put32(ext, layout.ExtFlags, 0) // an earlier execution's
+		put32(ext, layout.ExtFlags, 0) // what is there is an earlier execution's
 		put32(r.slot, layout.SlotFlags, flags|layout.SlotMetrics)
 	}
 	return ext
@@ -85,8 +85,8 @@ func (m cellMetric) floats() bool {
 	return m.kind == layout.TypeCntrDivr32 || m.kind == layout.TypeGaugeDivr32
 }
 
-// grown returns what a counter grew by since its last value in this execution. Each goes
-// on at 0 after the greatest value of its width; field is v as it was given.
+// grown returns by how much a counter grew since its last value in this execution. After the
+// greatest value of its width a counter goes on at 0. field is v as it was given.
 func (m cellMetric) grown(ext unsafe.Pointer, i int, v, field uint64) (by uint64) {
 	old := atomic.SwapUint64((*uint64)(unsafe.Add(ext, layout.ExtPrev+8*i)), v)
 	if atomic.OrUint32((*uint32)(unsafe.Add(ext, layout.ExtFlags)), 1<<i)&(1<<i) == 0 {
@@ -106,7 +106,7 @@ func (m cellMetric) grown(ext unsafe.Pointer, i int, v, field uint64) (by uint64
 	return math.Float64bits(max(d, 0))
 }
 
-// add adds to the sum.
+// add adds v to the sum.
 func (m cellMetric) add(v uint64) {
 	sum := m.word(layout.MetricSum)
 	if !m.floats() {
@@ -122,14 +122,14 @@ func (m cellMetric) add(v uint64) {
 	}
 }
 
-// set stores the latest value, and a gauge's extremes, unless another goroutine is doing so.
-// It counts the value.
+// set stores the latest value and a gauge's extremes, and counts the value. It stores
+// nothing if another goroutine is storing.
 func (m cellMetric) set(v uint64) {
 	m.store(v)
 	atomic.AddUint64(m.word(layout.MetricCount), 1)
 }
 
-// store is set without counting.
+// store does what set does, but does not count the value.
 func (m cellMetric) store(v uint64) {
 	m.latest(func(first bool) {
 		atomic.StoreUint64(m.word(layout.MetricLast), v)
@@ -158,7 +158,8 @@ func (m cellMetric) storeText(text *[32]byte) {
 	})
 }
 
-// latest calls f while the sequence word is odd, unless another goroutine has made it odd.
+// latest makes the sequence word odd, calls f and makes it even again. It does nothing if
+// another goroutine has made it odd.
 func (m cellMetric) latest(f func(first bool)) {
 	seq, kind := (*uint32)(unsafe.Add(m.p, layout.MetricSeq)), (*uint32)(unsafe.Add(m.p, layout.MetricType))
 	if old := atomic.LoadUint32(seq); old&1 == 0 && atomic.CompareAndSwapUint32(seq, old, old+1) {

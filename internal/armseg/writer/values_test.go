@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// described returns a transaction that has one metric of each type that fits.
+// described returns a transaction with one metric of each of the types.
 func described(t *testing.T, w *Writer, types ...uint32) (*Tran, []*Metric) {
 	t.Helper()
 	var metrics []*Metric
@@ -21,7 +21,7 @@ func described(t *testing.T, w *Writer, types ...uint32) (*Tran, []*Metric) {
 	return active(t, w, "a", fmt.Sprint(types), metrics...), metrics
 }
 
-// lastDelta reads the one cell that has changed.
+// lastDelta returns what was counted in the only cell.
 func lastDelta(t *testing.T, w *Writer) (delta reader.CellDelta) {
 	t.Helper()
 	n := 0
@@ -81,7 +81,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestAllFields: seven metrics have a place each, and the names file says which.
+// TestAllFields: each of seven metrics has its place, and the file of names says which.
 func TestAllFields(t *testing.T) {
 	dir := t.TempDir()
 	w := attachTo(t, dir)
@@ -107,8 +107,8 @@ func TestAllFields(t *testing.T) {
 	}
 }
 
-// TestBadValues: values of metrics that are not the transaction's, or divided by 0, are
-// counted as bad data, once for each call; the transaction is measured.
+// TestBadValues: values of metrics that the transaction does not have, or with divisor 0, count
+// as bad data, once for each call. The execution is measured all the same.
 func TestBadValues(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	tran, metrics := described(t, w, layout.TypeGaugeDivr32, layout.TypeGauge64)
@@ -122,8 +122,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestOtherMetrics: other metrics make another transaction, for all processes, and its values go
-// nowhere else.
+// TestOtherMetrics: a name with other metrics is another transaction, for all processes. Its
+// values go nowhere else.
 func TestOtherMetrics(t *testing.T) {
 	dir := t.TempDir()
 	tran, m := described(t, attachTo(t, dir), layout.TypeGauge64, layout.TypeCounter64)
@@ -156,8 +156,8 @@ func TestOtherMetrics(t *testing.T) {
 	}
 }
 
-// TestCountersOfSlots: what a counter was in an earlier execution in the same slot is not
-// compared with.
+// TestCountersOfSlots: a counter's value is not compared with one from an earlier execution in
+// the same slot.
 func TestCountersOfSlots(t *testing.T) {
 	w := attachTo(t, t.TempDir())
 	w.blocks = w.blocks[:1]

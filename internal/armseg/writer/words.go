@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// What the writers store goes through these. Offsets are the writer's own, within what
-// it has mapped and allocated, so nothing is checked.
+// All stores into the files go through these functions. The offsets are the writer's own,
+// within what it has mapped and allocated, so nothing is checked.
 
 func word32(base unsafe.Pointer, off uint64) *uint32 {
 	return (*uint32)(unsafe.Add(base, off))
@@ -26,7 +26,8 @@ func bytesAt(base unsafe.Pointer, off, n uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(base, off)), n)
 }
 
-// putText stores a text in a field of n bytes, NUL at its end; what does not fit is cut.
+// putText stores a text in a field of n bytes, with a NUL at its end. It cuts what does
+// not fit.
 func putText(base unsafe.Pointer, off, n uint64, s string) {
 	field := bytesAt(base, off, n)
 	clear(field[copy(field[:n-1], s):])

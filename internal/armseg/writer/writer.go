@@ -1,4 +1,4 @@
-// Package writer counts for a process, in the files whose layout package layout describes.
+// Package writer counts what a process measures, in the files that package layout describes.
 // Instrumented programs link it.
 package writer
 
@@ -15,11 +15,11 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// ErrNoRoom says that the process's file cannot grow: the file system, the address space
-// or a limit of the process is used up. It wraps the cause.
+// ErrNoRoom says that the process's file cannot grow, because the file system, the address
+// space or a limit of the process is used up. It wraps the cause.
 var ErrNoRoom = errors.New("no room for what is measured")
 
-// errRemoved says that the agent took a file of names away while it was being joined.
+// errRemoved says that the agent removed a file of names while the process was joining it.
 var errRemoved = errors.New("the file of names was removed meanwhile")
 
 const (
@@ -35,14 +35,14 @@ const (
 // thus spoils what is measured, and never the program.
 type Writer struct {
 	base   unsafe.Pointer // of the process's file
-	began  time.Time      // what the runtime's clock is read against
+	began  time.Time      // when the writer's clock began, on the runtime's clock
 	offset int64          // CLOCK_MONOTONIC at began, in nanoseconds
 
 	memory    bool   // it has no files
-	slotFlags uint64 // what a slot's pair and flags are at a start
+	slotFlags uint64 // the words pair and flags of a slot at a start
 
-	blocks   []*block    // one for each P, made when it is first used
-	full     atomic.Bool // no slot was free, and none was freed since
+	blocks   []*block    // one for each P; its records are made when it is first used
+	full     atomic.Bool // no slot was free, and none has been freed since
 	switches switches
 
 	dir   string
@@ -51,10 +51,11 @@ type Writer struct {
 
 	pairs atomic.Uint64 // offset of the table of pairs, 0 while there is none
 	ring  atomic.Uint64 // offset of the events, 0 while there are none
-	// chunks are all chunks in the order of their numbers, which is that of their offsets.
+	// chunks holds all chunks in the order of their numbers, which is also that of their
+	// offsets.
 	chunks atomic.Pointer[[]chunk]
 
-	mu        sync.Mutex // guards growing, and what follows
+	mu        sync.Mutex // guards the growth of the file, and what follows
 	bump      uint64     // what is handed out ends here
 	backed    uint64     // what is allocated ends here
 	nextBlock uint32
@@ -63,12 +64,12 @@ type Writer struct {
 	lastTry   time.Time
 }
 
-// Attach joins the names of this user in dir, or makes them, and publishes a file of this
-// process. An error leaves nothing behind.
+// Attach joins the file of names of this user in dir, or makes one, and publishes a file of
+// this process. If it fails, it leaves no file behind.
 func Attach(dir string) (*Writer, error) {
 	var err error
 	for try := range attachTries {
-		// Below 20 ms in all; the agent decides about a file of names faster than that.
+		// These sum up to less than 20 ms. The agent decides about a file of names faster than that.
 		time.Sleep(time.Duration(try) * time.Millisecond)
 		var w *Writer
 		if w, err = attach(dir); err == nil {
@@ -92,7 +93,7 @@ func attach(dir string) (*Writer, error) {
 	return publishWith(dir, n)
 }
 
-// publishWith publishes a file of this process, for what it counts of the names in n.
+// publishWith publishes a file of this process, which counts with the names in n.
 func publishWith(dir string, n *names) (*Writer, error) {
 	w := &Writer{dir: dir, names: n, trans: map[uint32]*Tran{}}
 	w.clock()
@@ -100,9 +101,9 @@ func publishWith(dir string, n *names) (*Writer, error) {
 		n.f.close()
 		return nil, err
 	}
-	// The agent takes the name from a file of names first and looks for processes after
-	// that. Here the file of the process comes first and the look at the name after that.
-	// So one of the two sees the other.
+	// The agent first takes the name from a file of names and then looks for processes that
+	// use it. This process first publishes its file and then looks at the name. So one of
+	// the two sees the other.
 	if !n.f.named() {
 		w.file.remove()
 		n.f.close()
@@ -114,8 +115,8 @@ func publishWith(dir string, n *names) (*Writer, error) {
 	return w, nil
 }
 
-// clock relates the runtime's clock to CLOCK_MONOTONIC, by the reading that took the
-// shortest time of a few.
+// clock relates the runtime's clock to CLOCK_MONOTONIC. It takes a few readings and uses the
+// quickest.
 func (w *Writer) clock() {
 	w.began = time.Now()
 	best := time.Duration(1 << 62)
@@ -130,10 +131,10 @@ func (w *Writer) clock() {
 	}
 }
 
-// now is the time since the writer was attached, in nanoseconds.
+// now returns the time since the writer was made, in nanoseconds.
 func (w *Writer) now() int64 { return int64(time.Since(w.began)) }
 
-// makeBlocks provides for as many blocks as goroutines can run at once.
+// makeBlocks makes as many blocks as goroutines can run at once, up to maxBlocks.
 func (w *Writer) makeBlocks() {
 	n := min(max(runtime.GOMAXPROCS(0), runtime.NumCPU()), maxBlocks)
 	w.blocks = make([]*block, n)
@@ -172,7 +173,7 @@ func (w *Writer) create(dir string) error {
 	return err
 }
 
-// header writes all that stands when the file is published.
+// header writes the fields that are set when the file is published.
 func (w *Writer) header() {
 	copy(bytesAt(w.base, layout.ProcMagic, 8), layout.MagicProc)
 	put16(w.base, layout.ProcMajor, layout.Major)
@@ -197,21 +198,21 @@ func (w *Writer) header() {
 	put32(w.base, layout.ProcState, layout.StateReady)
 }
 
-// OpenApp counts an application's arm_init and returns its number. who is its user, "*"
-// for the login name, "" for none.
+// OpenApp counts an application's arm_init and returns its number. who names the application's
+// user: "*" stands for the login name, "" for none.
 func (w *Writer) OpenApp(key, descr, who string) (uint32, error) {
 	id, err := w.names.app(key, descr, who)
 	if err != nil {
 		return 0, err
 	}
-	// A process killed between the two leaves an application active for too long, not
-	// one inactive that others use.
+	// If the process is killed between the two, the application stays active for too long.
+	// The other order could make it inactive while others use it.
 	w.names.opened(id)
 	w.inits(id, 1)
 	return id, nil
 }
 
-// CloseApp counts an arm_end; ok is false where the application had no user left.
+// CloseApp counts an arm_end. ok is false if the application had no user left.
 func (w *Writer) CloseApp(id uint32) (ok bool) {
 	if uint32(w.names.use(id)) == 0 {
 		return false
