@@ -1,4 +1,5 @@
-/* The calls. A misuse is a line with ERROR, what may be meant but should be looked at one with INFO. */
+/* The calls. A misuse gives a line with ERROR. What may be meant, but should be looked at, gives one
+ * with INFO. */
 #include <string.h>
 
 #include "log.h"
@@ -20,7 +21,7 @@ static void reserved_data(const struct who *w, const arm_data_t *data, int size)
 		INFO(w, "data and data_size <%d> are reserved, and to be 0", size);
 }
 
-/* An identifier that a failed call returned: the call with it does nothing. */
+/* For an identifier that a failed call has returned. The call with it does nothing. */
 static int no_operation(const struct who *w, const char *text, int id)
 {
 	INFO(w, "%s <%d> is no identifier: this call does nothing", text, id);
@@ -74,7 +75,7 @@ PUBLIC arm_appl_id_t arm_init(const arm_ptr_t *appname, const arm_ptr_t *appl_us
 	return log_leave(&g, log_init(appname, appl_user_id));
 }
 
-/* The application is w's; the rest is arm_getid's. */
+/* Does the work of arm_getid for w's application. */
 static int log_getid(struct who *w, int app, const char *name, const char *detail, const arm_data_t *data, int size)
 {
 	struct log_tran *t;
@@ -154,7 +155,7 @@ PUBLIC arm_start_handle_t arm_start(arm_tran_id_t tran_id, arm_flag_t flags, arm
 	return log_leave(&g, log_begin(&w, tran_id, data, data_size));
 }
 
-/* What arm_update and arm_stop have in common: whose handle it is. Above 0: go on. */
+/* Finds out whose handle it is, for arm_update and arm_stop. Above 0: the call goes on. */
 static int log_handle(struct who *w, int handle, arm_flag_t flags)
 {
 	struct log_start *s = log_start(handle);

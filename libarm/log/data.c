@@ -15,7 +15,7 @@ void who_begin(struct line *l, const struct who *w)
 		line_add(l, " Start_handle <%d>", w->handle);
 }
 
-/* One line about what the call is about. */
+/* Writes one line, which begins with what the call is about. */
 void who_say(const struct who *w, const char *format, ...)
 {
 	struct line l;
@@ -28,7 +28,7 @@ void who_say(const struct who *w, const char *format, ...)
 	line_end(&l);
 }
 
-/* What is wrong with a buffer that the common code refuses. */
+/* Writes what is wrong with a buffer that the common code refuses. */
 void log_refused(const struct who *w, const char *formats, const arm_data_t *data, int size)
 {
 	struct line l;
@@ -48,7 +48,7 @@ void log_refused(const struct who *w, const char *formats, const arm_data_t *dat
 	line_end(&l);
 }
 
-/* The descriptions of metrics, when the transaction is new. */
+/* Writes the descriptions of a new transaction's metrics. */
 void log_described(const struct who *w, const struct described *d)
 {
 	struct line l;
@@ -147,7 +147,8 @@ void log_values(const struct who *w, const struct given *g)
 	line_end(&l);
 }
 
-/* The parent's, and one of our own where the program asks for it: without an address. */
+/* Writes the parent's correlator, and one of our own if the program asks for it. Ours has
+ * no address. */
 void log_correlators(const struct who *w, const struct given *g, int tran)
 {
 	struct correlator c = { .vendor = CORRELATOR_VENDOR, .version = CORRELATOR_VERSION }, parent;

@@ -1,4 +1,4 @@
-/* The lock around each call, and the signals and changes that the program must not see while it is held. */
+/* The lock around each call. While it is held, the program gets no signals and is not cancelled. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ int log_leave(struct log_guard *g, int answer)
 	return answer;
 }
 
-/* A child has one thread, which held the lock while it was made. */
+/* A child has one thread. fork is called with the lock held, so that this thread can release it. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);

@@ -19,7 +19,7 @@ static struct held file = { .fd = -1 };
 static char path[4096];
 static long zone; /* seconds that the local time is ahead */
 
-/* This is not called in signal handlers. */
+/* Looks up the time zone. Signal handlers do not call this. */
 void line_zone(void)
 {
 	time_t now = time(NULL);
@@ -49,8 +49,8 @@ static bool find_path(void)
 	return path[0] != 0;
 }
 
-/* Not for a setuid program, to which its environment is not to say what it writes. A pipe is no
- * file: a write to it might have to be waited for. */
+/* Opens the log, if it is not open. A setuid program writes none, because its environment must not
+ * say what it writes. A pipe is refused, because a write to it might block. */
 static bool reopen(void)
 {
 	struct stat st;

@@ -15,7 +15,7 @@
 /* Keeps errno, cancellation and signals away from the program while the lock is held. */
 struct log_guard {
 	int err, cancel;
-	bool pending; /* a signal of those that a write may raise was there before */
+	bool pending; /* a signal that a write may raise was pending before */
 	sigset_t signals;
 };
 void log_enter(struct log_guard *g);
@@ -63,7 +63,7 @@ int log_add_tran(int app, const char *name, const char *detail, const struct des
 int log_add_start(int tran);
 uint32_t log_running(int app);
 
-/* data.c: what the buffers say. who begins a line with all the names. */
+/* data.c: what the buffers say. who holds what a line begins with. */
 struct who {
 	const char *call;
 	const struct log_app *app;

@@ -26,7 +26,7 @@ struct log_start *log_start(int handle)
 	return handle > 0 && s->handle == handle ? s : NULL;
 }
 
-/* Whether a handle that is not running was given out. */
+/* Reports whether a handle that is not running was given out. */
 bool log_stopped(int handle)
 {
 	return handle > 0 && handle <= last_handle;

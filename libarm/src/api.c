@@ -1,5 +1,5 @@
-/* The interface. flags are reserved, as are the data of arm_init and arm_end: only a lower library
- * gets them. */
+/* The interface. flags are reserved, and so are the data of arm_init and arm_end. Only a lower
+ * library gets them. */
 #include "lower.h"
 
 #define REST ((struct rest){ flags, data, data_size })

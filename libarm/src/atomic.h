@@ -1,8 +1,8 @@
 /*
- * Words that others read. What one thread alone changes, its signal handlers aside, is
- * changed by single instructions without a lock prefix where the processor has them: a
- * handler comes before or after such an instruction, and another process sees the
- * old value or the new one.
+ * Words that others read. If only one thread and its signal handlers change a word, a
+ * single instruction without a lock prefix changes it, where the processor has one. A
+ * handler runs before or after such an instruction, and another process sees the old
+ * value or the new one.
  */
 #ifndef RT_ATOMIC_H
 #define RT_ATOMIC_H
@@ -13,7 +13,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* i386 would align these in structures to 4. */
+/* i386 would align these to 4 bytes in structures. */
 typedef uint64_t seg_u64 __attribute__((aligned(8)));
 
 #if defined(__has_feature)
@@ -36,7 +36,7 @@ typedef uint64_t seg_u64 __attribute__((aligned(8)));
 /* A reader that sees a later store also sees all earlier ones. */
 static inline void store_barrier(void)
 {
-#ifndef RT_TSAN /* which does not know fences */
+#ifndef RT_TSAN /* ThreadSanitizer does not know fences */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }

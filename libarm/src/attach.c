@@ -1,5 +1,5 @@
-/* How a process begins to measure: with its first arm_init, or, if it is a child, with its first call. Where
- * there is no directory it measures in memory, and publish.c makes files of that later. */
+/* How a process begins to measure: with its first arm_init, or, if it is a child, with its first call. If
+ * there is no directory, it measures in memory, and publish.c turns that memory into files later. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@ struct names_file rt_names_file;
 
 static const uint64_t retry_ns = 1000000000;
 
-/* How far each arm_init is ahead of arm_end: a child takes over what its parent had begun. */
+/* For each application, calls of arm_init less calls of arm_end. A child takes them over from its
+ * parent. */
 int32_t rt_inits[APP_MAX];
-static uint64_t inits_nonce; /* of the file of names that they are about */
+static uint64_t inits_nonce; /* of the file of names that rt_inits is about */
 
 static __thread uint32_t attaching __attribute__((tls_model("initial-exec")));
 
-/* INVOKE_ARM is looked at once. */
+/* Reports whether INVOKE_ARM turns measurement off. It reads the variable once. */
 bool rt_off(void)
 {
 	static uint32_t invoke;
@@ -41,9 +42,9 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* Opens both files. The agent may be about to remove a file of names without users: it takes the name
- * from it and looks for users after that. Here the process becomes a user, and the name is looked at
- * after that. So one of the two sees the other. */
+/* Opens both files. The agent first takes the name from a file of names and then looks for processes that
+ * use it. This process first publishes its own file and then looks at the name. So one of the two sees the
+ * other. */
 static int open_files(const char *dir, bool create)
 {
 	struct seg_names *n;
@@ -66,7 +67,7 @@ static int open_files(const char *dir, bool create)
 	return EAGAIN;
 }
 
-/* What the parent had begun is the child's, too, where it has not ended meanwhile. */
+/* A child also uses the applications that its parent had begun, except those that have ended meanwhile. */
 static void inherit(struct process *p)
 {
 	uint32_t i;
@@ -86,7 +87,7 @@ static void inherit(struct process *p)
 	}
 }
 
-/* Copies what the process needs of the header: others can write there. */
+/* Copies the fields of the header that the process needs, because others can write there. */
 static void take_names(struct process *p)
 {
 	struct seg_names *n = (struct seg_names *)rt_names_file.base;
@@ -103,7 +104,7 @@ static void take_names(struct process *p)
 	memcpy(p->address, n->address, sizeof(p->address));
 }
 
-/* Measures in memory. A child of a process that does so has its parent's names. */
+/* Measures in memory. The child of a process that measures in memory has its parent's names. */
 static bool in_memory(struct process *p, struct process *parent)
 {
 	if (names_own(&rt_names_file, parent ? (char *)parent->names : NULL))
@@ -116,8 +117,8 @@ static bool in_memory(struct process *p, struct process *parent)
 	return true;
 }
 
-/* There is no directory, or something that the process cannot use has the name of the user's names, where
- * any user can put it. Names in memory get a file of another name. */
+/* Reports whether there is no directory, or something unusable in the place of the file of names, where any
+ * user can put it. The process then measures in memory, and its names get a file of another name. */
 static bool no_place(int err)
 {
 	switch (err) {
@@ -134,7 +135,7 @@ static bool no_place(int err)
 	return false;
 }
 
-/* A child must find its parent's names, since it has numbers of them. */
+/* A child must find its parent's names, because it has numbers from there. */
 static bool begin(struct process *p, bool create)
 {
 	struct process *parent = process_parent();
@@ -148,7 +149,8 @@ static bool begin(struct process *p, bool create)
 
 static bool attach(struct process *p, bool create)
 {
-	/* The parent's descriptors. Its mappings stay, as a thread may be in the middle of a call. */
+	/* In a child these are the parent's descriptors. The parent's mappings stay, because the thread may
+	 * be in the middle of a call. */
 	let_go(&rt_names_file.fd);
 	let_go(&rt_proc_file.fd);
 	if (!begin(p, create))
@@ -168,7 +170,7 @@ static bool attach(struct process *p, bool create)
 	return true;
 }
 
-/* Waits for another thread that is doing this, at most two seconds. No thread needs that long. */
+/* Waits while another thread attaches, for two seconds at most. No thread needs that long. */
 static struct process *attach_wait(struct process *p)
 {
 	const struct timespec pause = { 0, 100000 };
@@ -207,7 +209,8 @@ struct process *rt_attach(bool create)
 	return done ? p : NULL;
 }
 
-/* The process, if it measures. Where it does not it tries once a second. */
+/* Returns the process if it measures, or else NULL. A process that does not measure tries to begin once a
+ * second. */
 struct process *rt_attached(void)
 {
 	struct process *p = load_acquire(&rt_process);

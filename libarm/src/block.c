@@ -10,7 +10,7 @@
 struct block rt_nobody = { .own = NOT_OWN };
 __thread struct block *rt_me __attribute__((tls_model("initial-exec"))) = &rt_nobody;
 
-/* The thread is taking a block; a signal handler of it sees that here. */
+/* 1 while the thread takes a block, so that its signal handlers know. */
 static __thread uint32_t taking __attribute__((tls_model("initial-exec")));
 
 static uint32_t key_state; /* 0 not there, 1 being made, 2 there, 3 cannot be used */
@@ -23,7 +23,7 @@ static void leave(void *value)
 {
 	struct block *b = rt_me;
 
-	(void)value; /* in a child it may be its parent's */
+	(void)value; /* in a child it may be the parent's */
 	rt_me = &rt_nobody;
 	if (b->own != load(&rt_process))
 		return;
@@ -42,7 +42,7 @@ static bool have_key(void)
 	return load_acquire(&key_state) == 2;
 }
 
-/* So early that the key's number is likely to be low. */
+/* Makes the key early, so that its number is likely to be low. */
 __attribute__((constructor)) static void make_key_early(void)
 {
 	have_key();
@@ -55,7 +55,7 @@ static bool take(struct block *b)
 	return load(&b->taken) == 0 && cas(&b->taken, &none, 1);
 }
 
-/* Makes the record of the block of this number, which the caller has taken. */
+/* Makes the record of block n, which the caller has taken. */
 static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 {
 	struct block *b = &p->blocks[n];
@@ -75,7 +75,8 @@ static bool block_make(struct process *p, uint32_t n, uint32_t owner)
 	return true;
 }
 
-/* A block that nobody has, or a new one, or with too many threads the shared one. NULL: no room. */
+/* Takes a block that no thread has, or makes a new one. If there are too many threads, returns the shared
+ * block. NULL: there is no room. */
 static struct block *block_take(struct process *p)
 {
 	uint32_t made = load_acquire(&p->block_next), n;
@@ -100,7 +101,8 @@ static struct block *block_take(struct process *p)
 	return &p->blocks[n];
 }
 
-/* The block of all threads that have none: when there are too many, or in a signal handler. */
+/* Makes the shared block. It is for threads that have no block, because there are too many threads or
+ * because a signal handler is running. */
 bool block_shared(struct process *p)
 {
 	if (!p->blocks[0].record && !block_make(p, 0, BLOCK_SHARED))
@@ -112,7 +114,7 @@ bool block_shared(struct process *p)
 	return true;
 }
 
-/* Makes a block the thread's. */
+/* Gives a block to the calling thread. */
 static struct block *make_own(struct process *p, struct block *b)
 {
 	if (b->mode == MODE_SHARED) {
@@ -152,7 +154,7 @@ static struct block *block_acquire(struct process *p)
 	return b ? b : shared;
 }
 
-/* The calling thread's, if the process measures. NULL: it does not. */
+/* Returns the calling thread's block. NULL: the process does not measure. */
 struct block *block_get(void)
 {
 	struct process *p = load_acquire(&rt_process);
@@ -162,7 +164,7 @@ struct block *block_get(void)
 	return p && load_acquire(&p->state) == PROCESS_READY ? block_acquire(p) : NULL;
 }
 
-/* The same, and lets the process begin to measure. */
+/* As block_get, but first lets the process begin to measure. */
 struct block *block_attached(void)
 {
 	return rt_attached() ? block_get() : NULL;

@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-/* What counts for no transaction, in place of the latest cell before there is one. */
+/* Stands for a block's latest cell before there is one. It counts for no transaction. */
 static struct seg_cell nowhere;
 struct cell rt_no_cell = { &nowhere, NULL, 0 };
 
@@ -21,8 +21,8 @@ bool cell_directory(struct block *b)
 	return b->pages != NULL;
 }
 
-/* A page of the directory, here and in the file. Of several threads that make it one succeeds, and
- * what the others made is given back, except for their room in the file. */
+/* Makes a page of the directory, in memory and in the file. If several threads do so at once, one
+ * of them succeeds. The others give their memory back, but not their room in the file. */
 static struct page *page_make(struct process *p, struct block *b, uint32_t i)
 {
 	uint64_t at = room_take(p, PAGE_CELLS * sizeof(uint32_t));

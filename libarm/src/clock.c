@@ -1,9 +1,9 @@
 /*
- * The clock is CLOCK_MONOTONIC. Where the kernel itself takes that from the processor's counter, a
- * thread reads the counter and converts. About once a second it asks the kernel for the time, and
- * computes from this answer and the last one how long a count is. It therefore follows the adjustments
- * of the kernel's clock, and notices a counter that jumps before it uses it. A reading of the counter
- * does not wait until earlier instructions, some tens of them, are done.
+ * The clock is CLOCK_MONOTONIC. If the kernel takes it from the processor's counter, threads read the
+ * counter themselves and convert it. About once a second a thread asks the kernel for the time, and
+ * computes from this answer and the last one how long a count is. So it follows the adjustments of the
+ * kernel's clock, and notices that the counter has jumped before it uses it. A reading of the counter does
+ * not wait until earlier instructions, some tens of them, are done.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "hot.h"
 
-/* Counts between two readings of the counter, and nanoseconds. */
+/* BRACKET and BRACKET_GOOD are counts between two readings of the counter; the others are nanoseconds. */
 enum { BRACKET = 6000, BRACKET_GOOD = 300, BASE_NS = 100000000, SPAN_NS = 1000000000 };
 
 uint64_t clock_monotonic(void)
@@ -28,7 +28,7 @@ uint64_t clock_monotonic(void)
 #ifdef RT_TSC
 #include <cpuid.h>
 
-static const uint64_t first_ns = 10000000000; /* the greatest age of the base of a first rate */
+static const uint64_t first_ns = 10000000000; /* the greatest age of the base that a first rate is computed from */
 
 static bool kernel_uses_tsc(void)
 {
@@ -42,7 +42,8 @@ static bool kernel_uses_tsc(void)
 	return n == 4 && memcmp(name, "tsc\n", 4) == 0;
 }
 
-/* Constant in rate on all processors, the kernel's own clock, and allowed to this process. */
+/* Reports whether the counter has the same constant rate on all processors, is the kernel's own clock, and
+ * may be read by this process. */
 bool clock_tsc_sound(void)
 {
 	unsigned int a, b, c, d;
@@ -55,8 +56,8 @@ bool clock_tsc_sound(void)
 	       prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_ENABLE && kernel_uses_tsc();
 }
 
-/* The kernel's clock and the counter at the same moment, the best of a few tries; false: something
- * came between each time. */
+/* Reads the kernel's clock and the counter at the same moment, as well as a few tries allow. False: each
+ * try was interrupted. */
 static bool both(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t before, after, now, best = BRACKET;
@@ -80,7 +81,7 @@ void clock_begin(struct process *p)
 	p->tsc_sound = clock_tsc_sound() && both(&p->base_tsc, &p->base_ns);
 }
 
-/* Nanoseconds per count, or 0 if no counter can be so fast or so slow. */
+/* Nanoseconds per count, times 2^MULT_SHIFT, or 0 if no counter can be so fast or so slow. */
 static uint64_t rate(uint64_t ns, uint64_t counts)
 {
 	while (ns >> (63 - MULT_SHIFT)) {
@@ -107,7 +108,7 @@ static void set(struct clock *c, uint64_t tsc, uint64_t ns)
 	uint64_t mult = rate(ns - c->base_ns, tsc - c->base_tsc);
 	uint64_t off = mult > c->mult ? mult - c->mult : c->mult - mult;
 
-	/* No adjustment changes it by that much: the counter has jumped. */
+	/* No adjustment changes the rate by that much, so the counter has jumped. */
 	if (!mult || tsc < c->base_tsc || (c->mult && off > c->mult >> 9)) {
 		forget(c, tsc, ns);
 		return;
@@ -130,12 +131,12 @@ static void adjust(struct clock *c, uint64_t *ns)
 		return;
 	store(&c->span, 0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* A first rate has nothing to be compared with: the system may have slept since an old base, which
-	 * the counter counts and the clock does not. */
+	/* A first rate cannot be compared with an earlier one, so its base must not be old. The system may
+	 * have slept since then, and the counter goes on during sleep while the clock does not. */
 	if (c->base_tsc && *ns - c->base_ns >= BASE_NS && (c->mult || *ns - c->base_ns < first_ns))
 		set(c, tsc, *ns);
 	else
-		forget(c, tsc, *ns); /* there was no base, or it was out of its span so soon: it has jumped */
+		forget(c, tsc, *ns); /* there was no base, or the counter left its span so soon that it must have jumped */
 }
 
 uint64_t clock_slow(struct block *b)

@@ -71,7 +71,7 @@ bool correlator_flags(const struct given *g, uint8_t *flags)
 	return *flags != 0;
 }
 
-/* Eight bytes, not all of them 0, that no other call gets. This needs no system call. */
+/* Makes eight bytes, not all of them 0, that no other call gets. This needs no system call. */
 static void span_id(struct process *p, uint8_t out[8])
 {
 	uint64_t n = __atomic_add_fetch(&p->random, UINT64_C(0x9e3779b97f4a7c15), __ATOMIC_RELAXED);
@@ -84,7 +84,8 @@ static void span_id(struct process *p, uint8_t out[8])
 		out[7] = 1;
 }
 
-/* A transaction's own: in its parent's trace, if it has one, else with this host's address. */
+/* Makes a transaction's own correlator. It carries the parent's trace context with a new id in it, or
+ * this host's address if the parent has none. */
 uint32_t correlator_make(struct process *p, const struct given *g, uint8_t flags, uint32_t handle,
 			 uint32_t tran, uint8_t out[CORRELATOR_MAX])
 {

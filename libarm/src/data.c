@@ -1,6 +1,6 @@
 /*
- * The data buffers of the ARM 2.0 guide. They may lie at any address. A buffer of which a part
- * is not understood is left alone altogether, and counted.
+ * The data buffers of the ARM 2.0 guide. They may lie at any address. If some part of a buffer is not
+ * understood, the whole buffer is ignored and counted as bad.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int format_of(const uint8_t *b)
 	return format;
 }
 
-/* The position of the last of METRICS + 1 fields that flags name, plus 1. */
+/* The position of the last field that flags name, plus 1. 0: they name none. */
 static uint32_t fields(uint8_t flags)
 {
 	uint32_t n = METRICS + 1;
@@ -26,7 +26,7 @@ static uint32_t fields(uint8_t flags)
 	return n;
 }
 
-/* Takes a parent's correlator, as long as it says. False: it is longer than its place. */
+/* Takes the parent's correlator, with the length that it states. False: it is longer than its place. */
 static bool take_parent(struct given *g, const uint8_t *b, uint32_t size)
 {
 	uint32_t len;
@@ -116,8 +116,8 @@ static bool types_are_good(const uint8_t *b, uint8_t which)
 	return true;
 }
 
-/* Reads the descriptions of a transaction's metrics. False: the buffer is not such a one, and nothing is
- * described. */
+/* Reads the descriptions of a transaction's metrics. False: the buffer holds no descriptions, and none
+ * is taken. */
 bool data_describe(struct described *d, const arm_data_t *data, int size)
 {
 	const uint8_t *b = (const uint8_t *)data;

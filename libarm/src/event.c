@@ -1,4 +1,4 @@
-/* What happens to a transaction that is traced. It stands in a ring, from which the agent reads what is new. */
+/* Events of traced transactions. They stand in a ring, from which the agent reads the new ones. */
 #include <string.h>
 
 #include "internal.h"
@@ -8,7 +8,7 @@ static struct seg_event *events_of(struct process *p)
 	return room_once(p, (void **)&p->events, &p->header->trace_off, TRACE_LEN * sizeof(struct seg_event));
 }
 
-/* Stores bytes that a reader may be looking at: it sees by seq that they have changed. */
+/* Stores bytes that a reader may be reading. The reader sees by seq that they have changed. */
 static void put(void *to, uint32_t room, const void *from, uint32_t len)
 {
 	uint8_t *out = to;
@@ -44,7 +44,7 @@ static void fill(struct seg_event *e, const struct happened *h, const struct giv
 	put(e->text, g->text_len, g->text, g->text_len);
 }
 
-/* The event is given up if its place is being written: then the ring has come round meanwhile, or this is a
+/* Drops the event if its place is being written. Either the ring has come round meanwhile, or this is a
  * signal handler and its thread is writing there. */
 void event_write(struct process *p, const struct happened *h, const struct given *g)
 {

@@ -11,7 +11,7 @@ enum { MULT_SHIFT = 28, HANDLE_SLOT_BITS = 17 };
 #include <x86intrin.h>
 #endif
 
-/* CLOCK_MONOTONIC in nanoseconds, or near it. False: the kernel must be asked. */
+/* Computes CLOCK_MONOTONIC in nanoseconds from the counter. False: the kernel must be asked. */
 static inline bool clock_quick(struct block *b, uint64_t *now)
 {
 #ifdef RT_TSC
@@ -85,8 +85,8 @@ static inline struct seg_slot *slot_at(struct process *p, uint32_t slot)
 	return &p->chunks[slot / CHUNK_SLOTS]->slots[slot % CHUNK_SLOTS];
 }
 
-/* Claims a slot, if it is free; returns its new generation, or 0. Only the writers of the
- * chunk's block claim in it. */
+/* Claims a slot if it is free. Returns its new generation, or 0. Only the writers of a chunk's block
+ * claim slots in the chunk. */
 static inline uint32_t slot_claim(bool own, struct seg_slot *s, uint32_t tran)
 {
 	uint64_t old = load_acquire(&s->state), now;

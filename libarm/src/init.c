@@ -28,8 +28,8 @@ static bool text_fits(const char *text)
 	return !text || bounded_len(text, NAME_MAX_LEN + 1) <= NAME_MAX_LEN;
 }
 
-/* Notes how many calls of arm_init the process is ahead of its calls of arm_end. The agent needs that when
- * the process has died. */
+/* Counts calls of arm_init less calls of arm_end. The agent needs that number when the process has
+ * died. */
 static void note(struct process *p, uint32_t app, int32_t by)
 {
 	add(&p->inits[app - 1], by);
@@ -89,7 +89,8 @@ int rtarm_init(const char *name, const char *user)
 	return leave(&g, init(name, user));
 }
 
-/* Whether the process names the transaction for the first time: a program may do so at each start. */
+/* Reports whether the process names the transaction for the first time. A program may name it at each
+ * start. */
 static bool named_first(struct process *p, uint32_t i)
 {
 	uint32_t bit = 1u << i % 32;

@@ -46,7 +46,7 @@ struct clock {
 	uint32_t busy; /* this thread is changing it; only its signal handlers can see that */
 	seg_u64 tsc, ns;
 	seg_u64 mult; /* nanoseconds per count, times 2^MULT_SHIFT */
-	seg_u64 span; /* for how many counts after tsc it is good; 0: for none */
+	seg_u64 span; /* the clock is good for this many counts after tsc; 0: it is not set */
 	seg_u64 base_tsc, base_ns; /* an earlier reading, to measure mult against */
 };
 
@@ -79,7 +79,7 @@ struct process {
 	uint32_t state;
 	uint32_t place;
 	uint32_t adding;      /* how many threads make room, or names; none does while memory becomes files */
-	uint32_t has_thread;  /* one that makes files when that is possible */
+	uint32_t has_thread;  /* the library has a thread that makes files when that is possible */
 	uint32_t names_moved; /* the names have a file already */
 	uint32_t trans_known; /* transactions up to this one have room */
 	char *base;           /* the process's own file */
@@ -104,14 +104,14 @@ struct process {
 	uint16_t chunk_after[CHUNK_MAX]; /* next chunk of the same owner, plus 1 */
 	uint64_t limit;                  /* of the mapping */
 	seg_u64 next_grow; /* not before, in monotonic ns */
-	uint32_t traced[TRAN_MAX / 32]; /* what the agent asks to be traced: a bit each */
+	uint32_t traced[TRAN_MAX / 32]; /* a bit for each transaction that the agent asks to be traced */
 	seg_u64 base_tsc, base_ns;
 	uint64_t random;
 	uint32_t tsc_sound;
-	uint32_t chunk_first, chunk_low; /* numbers of chunks: where they begin, next one below */
+	uint32_t chunk_first, chunk_low; /* numbers of chunks: the first one, and the next one to take below it */
 	uint32_t chunks_full;
 	uint32_t registered; /* how many transactions this process has named */
-	uint32_t named[TRAN_MAX / 32]; /* which: a bit each */
+	uint32_t named[TRAN_MAX / 32]; /* a bit for each of them */
 	struct block blocks[BLOCK_MAX];
 };
 
@@ -133,7 +133,7 @@ extern union wiped rt_wiped;
 
 extern __thread struct block *rt_me __attribute__((tls_model("initial-exec")));
 extern struct block rt_nobody;
-/* Neither NULL nor a process: in a child that has no process yet nothing is the thread's own. */
+/* Neither NULL nor a process. In a child that has no process yet, no block is the thread's own. */
 #define NOT_OWN ((struct process *)&rt_nobody)
 
 enum { FILE_MODE = 0640 }; /* the agent reads, by its group */
@@ -143,15 +143,16 @@ enum invoke { INVOKE_UNKNOWN, INVOKE_ON, INVOKE_OFF };
 extern int32_t rt_inits[APP_MAX];
 bool rt_off(void);
 struct process *rt_attach(bool create);
-/* The process, if it measures; tries to attach, but not often. */
+/* Returns the process if it measures. Tries to attach, but not often. */
 struct process *rt_attached(void);
 
 struct process *process_memory(void);
-/* Told of the process once it measures. */
+/* Called when the process has begun to measure. */
 void process_begun(struct process *p);
-/* What the parent measured with, if it did; in a child, until it begins itself. */
+/* In a child that has not begun to measure: the parent's process, or NULL if the parent did not
+ * measure. */
 struct process *process_parent(void);
-/* No handler runs between these two that could fork; those of faults do. */
+/* Between these two only handlers of faults run, so no handler forks. */
 void signals_off(sigset_t *before);
 void signals_back(const sigset_t *before);
 
@@ -240,7 +241,7 @@ void room_top_up(struct process *p);
 
 /* block.c */
 bool block_shared(struct process *p);
-/* The calling thread's, or the shared one; NULL: nothing is to be measured. */
+/* The calling thread's block, or the shared one. NULL: nothing is to be measured. */
 struct block *block_get(void);
 struct block *block_attached(void);
 
@@ -268,8 +269,8 @@ struct given {
 	const uint8_t *string;  /* 32 bytes */
 	const uint8_t *parent;  /* NULL, or as long as it says */
 	const uint8_t *text;
-	uint8_t *buffer;        /* the program's, where it is to be told of a correlator */
-	uint8_t *own;           /* where a correlator is wanted */
+	uint8_t *buffer;        /* the program's buffer at a start, which says whether it has a correlator */
+	uint8_t *own;           /* where the program wants a correlator */
 	uint32_t parent_len, text_len, own_max;
 	uint8_t flags, which;
 	bool bad;
@@ -301,7 +302,7 @@ struct happened {
 };
 void event_write(struct process *p, const struct happened *h, const struct given *g);
 
-/* The calls, below a lower library's. */
+/* This library's part of each call, apart from the lower library's. */
 int rtarm_init(const char *name, const char *user);
 int rtarm_getid(int app, const char *name, const char *detail, const arm_data_t *data, int size);
 int rtarm_start(int tran, arm_data_t *data, int size);

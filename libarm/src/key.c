@@ -6,7 +6,8 @@
 
 #include "internal.h"
 
-/* Removes blanks and keeps 31 bytes. False: too long, or nothing left. */
+/* Removes blanks and keeps the first 31 bytes of the rest. False: the name is too long, or
+ * nothing is left. */
 bool make_key(struct key *k, const char *name)
 {
 	size_t len, i;
@@ -47,8 +48,9 @@ static bool line_is_of(char *line, const char *uid)
 }
 
 /*
- * The login name of who runs this: from /etc/passwd, else LOGNAME, else the number. The name
- * service is not asked: it allocates, loads libraries, and may wait for a network.
+ * The login name of the user who runs this: from /etc/passwd, else from LOGNAME, else the
+ * number. The name service is not asked, because it allocates, loads libraries, and may wait
+ * for a network.
  */
 void login_name(char *to, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * Numbers of names, for all processes of the user alike. There is no lock: a record is filled, and then
- * becomes the head of its chain by compare-and-swap.
+ * Numbers of names, which are the same in all processes of a user. There is no lock: a record is filled,
+ * and then becomes the head of its chain by compare-and-swap.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const struct table apps = { NAMES_APP_HASH, NAMES_APPS, APP_HASH_LEN, APP
 static const struct table trans = { NAMES_TRAN_HASH, NAMES_TRANS, TRAN_HASH_LEN, TRAN_MAX,
 	sizeof(struct seg_tran), offsetof(struct seg_names, tran_next), offsetof(struct seg_tran, key) };
 
-/* What is looked for, and made if it is not there. */
+/* A name to look up, and to add if it is not there. */
 struct entry {
 	const struct table *t;
 	char *base;
@@ -72,8 +72,8 @@ static bool is_it(const struct entry *e, char *r)
 	return e->app ? t->app == e->app && same_metrics(e->described, t) : same_user(e->more, (struct seg_app *)r);
 }
 
-/* Looks through a chain, and stops in front of another record. The search ends even if somebody has bent the
- * chain into a ring. */
+/* Searches a chain from one record up to another, which it leaves out. The search ends even if somebody has
+ * bent the chain into a ring. */
 static uint32_t find(const struct entry *e, uint32_t from, uint32_t to)
 {
 	uint32_t steps;
@@ -101,7 +101,7 @@ static void fill(const struct entry *e, char *r)
 
 	memcpy(r + e->t->key, e->key->text, e->key->len + 1);
 	if (e->app) {
-		store(&t->app, e->app); /* arm_start may look, with an id that no arm_getid has returned */
+		store(&t->app, e->app); /* arm_start may read it, with an id that no arm_getid has returned */
 		put_text(t->descr, sizeof(t->descr), e->name);
 		put_text(t->detail, sizeof(t->detail), e->more);
 		memcpy(t->descs, e->described->of, sizeof(t->descs));
@@ -114,8 +114,8 @@ static void fill(const struct entry *e, char *r)
 	store_release(&t->state, RECORD_PUBLISHED);
 }
 
-/* Takes a record. It makes room first, so that the record can be stored in. A record that is not empty is
- * another name's, and the header is damaged. */
+/* Takes a record. It makes room first, so that the record can be stored in. If the record is not empty, the
+ * header is damaged and the record belongs to another name. */
 static uint32_t take(const struct entry *e)
 {
 	uint32_t *next = (uint32_t *)(e->base + e->t->next), n = load_acquire(next);
@@ -149,7 +149,7 @@ static uint32_t number(const struct entry *e)
 		looked = first;
 		if (cas(head, &first, id))
 			return id;
-		/* What came in between stands in front of what was looked at. */
+		/* Records that were added meanwhile stand in front of those that were searched before. */
 		if ((other = find(e, first, looked))) {
 			store_release(&r->state, RECORD_DEAD);
 			return other;
@@ -187,7 +187,7 @@ uint32_t lookup_tran(struct process *p, uint32_t app, const struct key *k, const
 	return id;
 }
 
-/* Reports whether there is a transaction of this number, learning how many there are now. */
+/* Looks how many transactions there are now, and reports whether this number is one of theirs. */
 bool tran_refresh(struct process *p, uint32_t id)
 {
 	uint32_t n = load_acquire(&p->names->tran_next);

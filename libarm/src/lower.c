@@ -1,16 +1,16 @@
 /*
- * The calls where there is a lower library, as "ARM Replacement Library Implementation" of the
- * Performance Toolbox has them. It is called first. An identifier above 0 of it is the answer, or
- * else ours is; so is 0 of it where the answer is a status. References are looked up before it is
- * called: while it runs it may give an identifier that it has ended to another thread.
+ * The calls when there is a lower library. It is called first. If it returns an identifier above 0 or
+ * the status 0, that is the answer; otherwise ours is. References are looked up before the lower
+ * library is called. While it runs, it may give an identifier that it has ended to another thread.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "lower.h"
 
-/* Set while the thread is in the lower library, which may call us, as may a signal handler. We do
- * not call the lower library for such a call, so that calls do not recur, and ours counts as usual. */
+/* Set while the thread is in the lower library. The lower library or a signal handler may call us
+ * then. Such a call is not passed on to the lower library, so that calls do not recur. Our part of it
+ * counts as usual. */
 static __thread uint32_t below __attribute__((tls_model("initial-exec")));
 
 struct guard {
@@ -33,7 +33,8 @@ static void leave(struct guard g)
 	errno = g.err;
 }
 
-/* If the reference refers to nothing, our call failed, too. */
+/* Returns the identifier for the program, and makes the lower library's refer to ours. Ours may be
+ * below 0, if our call failed. */
 static int id_of(struct xref *x, int lower, int own)
 {
 	seg_u64 *word;
@@ -73,7 +74,8 @@ int lower_getid(int app, const char *name, const char *detail, struct rest r)
 	return l->alone ? id : id_of(&l->trans, id, rtarm_getid(own, name, detail, r.data, r.size));
 }
 
-/* Where a correlator is asked for the lower library writes over its parent's, which ours is to see. */
+/* If the program asks for a correlator, the lower library writes it over the parent's. Ours must see
+ * the parent's, so the buffer is kept. */
 struct kept {
 	uint8_t bytes[sizeof(arm_data1_t)];
 	int size; /* 0: nothing need be kept */
@@ -107,7 +109,7 @@ static int start_own(int tran, struct kept *k, struct rest r, bool theirs)
 	return own;
 }
 
-/* Without room for the reference ours is not begun: it could not be stopped. */
+/* If there is no room for the reference, ours is not started, because it could not be stopped. */
 int lower_start(int tran, struct rest r)
 {
 	struct lower *l = load_acquire(&rt_lower);

@@ -1,13 +1,15 @@
 /*
- * The replacement library: another ARM library, the lower one, is called first in each call, and
- * its identifiers are those that the program sees. The tables tell ours by the lower one's.
+ * The replacement library: each call goes to another ARM library first, the lower one. The
+ * program sees the lower one's identifiers. The tables tell which of ours belongs to each of
+ * these.
  */
 #ifndef RT_LOWER_H
 #define RT_LOWER_H
 
 #include "internal.h"
 
-/* A word is a lower identifier, above 0, in the upper half and ours in the lower one; 0: free. */
+/* A word has an identifier of the lower library, above 0, in its upper half and ours in its lower
+ * half. 0: it is free. */
 struct xref {
 	uint32_t bits; /* the table has 1 << bits words */
 	seg_u64 *words;
@@ -22,7 +24,7 @@ int xref_find(const struct xref *x, int lower);
 int xref_take(struct xref *x, int lower);
 
 struct lower {
-	bool alone; /* INVOKE_ARM is false: it is all there is */
+	bool alone; /* INVOKE_ARM is false: only the lower library is called */
 	void *handle;
 	arm_appl_id_t (*init)(const arm_ptr_t *, const arm_ptr_t *, arm_flag_t, arm_data_t *, arm_data_sz_t);
 	arm_tran_id_t (*getid)(arm_appl_id_t, const arm_ptr_t *, const arm_ptr_t *, arm_flag_t, arm_data_t *,

@@ -1,6 +1,6 @@
 /*
- * Which library is the lower one: ARM_LOWER_LIBRARY in the environment, or the line "lower PATH"
- * of the configuration file. A setuid program has the file alone.
+ * Which library is the lower one: ARM_LOWER_LIBRARY in the environment names it, or the line
+ * "lower PATH" of the configuration file. For a setuid program only the file counts.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,8 @@ struct lower *rt_lower;
 
 static __thread uint32_t loading __attribute__((tls_model("initial-exec")));
 
-/* The word behind "lower" in column one of a line, or nothing. */
+/* Takes the path from a line that begins with "lower". False: the line does not, or the path is
+ * empty or too long. */
 static bool conf_line(const char *line, char path[PATH_LEN])
 {
 	size_t len;
@@ -73,7 +74,7 @@ static bool is_own(void *address)
 	return !dladdr(address, &theirs) || !dladdr(&rt_lower, &ours) || theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* Finds the six calls. False: the library lacks one, or is this one. */
+/* Finds the six calls. False: the library lacks one, or is this library. */
 static bool resolve(struct lower *l)
 {
 	static const char *const names[] = { "arm_init", "arm_getid", "arm_start", "arm_update", "arm_stop", "arm_end" };
@@ -134,9 +135,10 @@ static void find(void)
 }
 
 /*
- * Looks once. Threads that come at the same time look at the same time: dlopen gives them all the
- * same. No thread waits for another, which a fork may have left behind. The lower library may call
- * arm_init while it is being loaded; that call finds no lower library.
+ * Looks for the lower library once. Threads that come at the same time all look, and dlopen gives
+ * them the same library. No thread waits for another, because a fork may have left the other
+ * behind. The lower library may call arm_init while it is being loaded; that call finds no lower
+ * library.
  */
 void lower_load(void)
 {

@@ -1,7 +1,7 @@
 /*
- * Cross-references, for any thread and signal handlers: a word is changed by compare-and-swap,
- * and looked for in the few lines of cache that its identifier hashes to. A reference lies in the
- * first free word there, so that leaving it is no more than storing 0.
+ * Cross-references, for all threads and signal handlers. Words are changed by compare-and-swap. A
+ * reference stands in one of the few lines of cache that its identifier hashes to, in the first
+ * word that was free. To remove it is to store 0 there.
  */
 #include "lower.h"
 
@@ -33,8 +33,8 @@ static seg_u64 *xref_look(const struct xref *x, int lower, uint64_t *word)
 	return NULL;
 }
 
-/* A word for a lower identifier: the one it has, or a free one. NULL: there is no room. Until it is
- * filled it refers to what answers below 0. */
+/* Returns the word of a lower identifier, or a free one. NULL: there is no room. Until the word is
+ * filled, it refers to -1, for which every call answers below 0. */
 seg_u64 *xref_claim(struct xref *x, int lower)
 {
 	uint64_t word;
@@ -56,7 +56,7 @@ void xref_fill(seg_u64 *word, int lower, int own)
 	store_release(word, word_of(lower, own));
 }
 
-/* Our identifier; without a reference the one that was passed in. */
+/* Returns our identifier. Without a reference it returns the identifier that was passed in. */
 int xref_find(const struct xref *x, int lower)
 {
 	uint64_t word;
@@ -64,7 +64,7 @@ int xref_find(const struct xref *x, int lower)
 	return xref_look(x, lower, &word) ? (int)(uint32_t)word : lower;
 }
 
-/* As xref_find, and the reference is no more. Of two threads one gets it. */
+/* As xref_find, but removes the reference. If two threads remove it, one of them gets it. */
 int xref_take(struct xref *x, int lower)
 {
 	uint64_t word;

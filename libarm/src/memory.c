@@ -1,4 +1,4 @@
-/* The process's own state, and how a child comes to begin without any. */
+/* The process's own state, and how a child begins without it. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,11 +13,11 @@
 
 union wiped rt_wiped;
 
-static struct process *begun;  /* this process's; its parent's in a child that has not begun itself */
+static struct process *begun;  /* this process's; in a child that has not begun to measure, its parent's */
 static struct process *parent; /* the same, once in_child has been called */
 static bool told;              /* the C library says when it forks */
 
-/* While memory becomes files a child would get half of each. */
+/* Waits while memory becomes files, because a child would get half of each. */
 static void before_fork(void)
 {
 	struct process *p = load_acquire(&rt_process);
@@ -26,7 +26,8 @@ static void before_fork(void)
 		publish_wait(p);
 }
 
-/* After fork, but not after a clone that the C library does not know of. */
+/* Called in a child after fork, but not after a clone that the C library does not know
+ * of. */
 static void in_child(void)
 {
 	struct process *p = begun;

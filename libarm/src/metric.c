@@ -25,7 +25,7 @@ static uint64_t as_word(double d)
 	return word;
 }
 
-/* The value of a field. False: it is divided by 0. */
+/* Reads the value of a field. False: its divisor is 0. */
 static bool read_value(struct value *v, uint32_t type, const uint8_t *from)
 {
 	uint32_t low;
@@ -57,7 +57,7 @@ static void add_double(seg_u64 *at, double d)
 		;
 }
 
-/* How far a counter has come; each begins again at 0 behind the largest value of its width. */
+/* By how much a counter has grown. After the largest value of its width a counter begins again at 0. */
 static uint64_t grown(uint32_t type, const struct value *v, uint64_t before)
 {
 	double d;
@@ -82,7 +82,7 @@ static struct seg_ext *ext_of(struct process *p, uint32_t slot)
 	if (!e)
 		return NULL;
 	e += slot % CHUNK_SLOTS;
-	if (!(load(&s->flags) & SLOT_METRICS)) { /* what stands there is an earlier one's */
+	if (!(load(&s->flags) & SLOT_METRICS)) { /* what stands there is an earlier transaction's */
 		store(&e->flags, 0);
 		__atomic_fetch_or(&s->flags, SLOT_METRICS, __ATOMIC_RELEASE);
 	}
@@ -99,7 +99,7 @@ static bool count_counter(struct process *p, struct block *b, struct seg_metric 
 		return false;
 	before = __atomic_exchange_n(&e->prev[i], v->word, __ATOMIC_ACQ_REL);
 	if (!(__atomic_fetch_or(&e->flags, 1u << i, __ATOMIC_ACQ_REL) & 1u << i))
-		return true; /* the first one only says where it begins */
+		return true; /* the first value only says where the counter begins */
 	if (v->is_double)
 		add_double(&m->sum, as_double(grown(type, v, before)));
 	else
@@ -119,8 +119,8 @@ static bool is_gauge(uint32_t type)
 	return type >= ARM_Gauge32 && type <= ARM_GaugeDivr32;
 }
 
-/* Writes the values that must agree. If another writer is doing so, in a thread that this signal
- * handler has interrupted or in a shared block, the call writes nothing. */
+/* Writes the values that must agree. It writes nothing if another writer is doing so: the thread that this
+ * signal handler has interrupted, or another thread in a shared block. */
 static void write_latest(struct seg_metric *m, uint32_t type, uint64_t word)
 {
 	uint32_t seq = load(&m->seq);
@@ -160,7 +160,8 @@ static struct seg_metric *metrics_of(struct process *p, struct cell *c)
 	return room_once(p, (void **)&c->metrics, &c->record->metrics_off, (METRICS + 1) * sizeof(struct seg_metric));
 }
 
-/* One field. False: it cannot be used. The count comes last: by it a reader sees that there is something. */
+/* Counts the value of one field. False: it cannot be used. The count is stored last, because it tells a
+ * reader that there is a value. */
 static bool metric_given(struct process *p, struct block *b, struct seg_metric *m, uint32_t i,
 			 uint32_t type, const uint8_t *from, uint32_t slot)
 {
@@ -179,7 +180,8 @@ static bool metric_given(struct process *p, struct block *b, struct seg_metric *
 	return true;
 }
 
-/* Takes the values that were given, of those that arm_getid has described; others make it a bad buffer. */
+/* Counts the given values of metrics that arm_getid has described. Values of other metrics make the buffer
+ * a bad one. */
 void metrics_given(struct process *p, struct block *b, struct cell *c, uint32_t slot, struct given *g)
 {
 	struct seg_tran *t = &p->trans[c->tran - 1];

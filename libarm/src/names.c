@@ -22,7 +22,8 @@ static void put_address(struct seg_names *h, uint16_t format, const void *addres
 	h->address[len + 1] = PMCD_PORT & 255;
 }
 
-/* Takes an interface's address if it is better than what is there. */
+/* Takes an interface's address if it is better than the one that is there. True: no other can be
+ * better. */
 static bool use_address(struct seg_names *h, const struct ifaddrs *i)
 {
 	const struct sockaddr_in6 *six = (const void *)i->ifa_addr;
@@ -77,7 +78,7 @@ static void fill_plan(struct seg_names *h)
 	h->state = SEG_READY;
 }
 
-/* The fields from one to before another. */
+/* Compares the fields from one up to another, which it leaves out. */
 #define SAME(a, b, from, to) \
 	(memcmp(&(a)->from, &(b)->from, offsetof(struct seg_names, to) - offsetof(struct seg_names, from)) == 0)
 
@@ -208,7 +209,7 @@ int names_open(struct names_file *f, const char *dir, bool create)
 	return err ? err : join(f, dir, f->name);
 }
 
-/* Names in memory, the parent's or new ones. The file that they become is this process's alone. */
+/* Sets up names in memory, the parent's or new ones. They become a file of this process alone. */
 int names_own(struct names_file *f, char *parents)
 {
 	f->base = parents;
@@ -272,8 +273,8 @@ int names_under(struct names_file *f)
 	return err;
 }
 
-/* The user's names may have a file already, with other numbers. Then this one gets the name of those that
- * only the processes use that have them: the agent removes such a file when these have ended. */
+/* The user may already have a file of names, with other numbers. Then this file gets the name of one that
+ * only the processes use which have its names. The agent removes such a file when they have ended. */
 int names_publish(struct names_file *f, struct new_file *n)
 {
 	char *p;
@@ -311,7 +312,7 @@ bool names_named(const struct names_file *f, const char *dir)
 	return is;
 }
 
-/* Opens the file anew where the program has closed its descriptor. */
+/* Opens the file again if the program has closed its descriptor. */
 static int reopen(struct names_file *f, const char *dir)
 {
 	struct held h;
@@ -330,7 +331,7 @@ static int reopen(struct names_file *f, const char *dir)
 	return ENOENT;
 }
 
-/* Sees to it that a record has room. If it has room already, nothing changes. */
+/* Makes sure that a record has room. If it has room already, nothing changes. */
 int names_back(struct names_file *f, const char *dir, uint64_t off, uint64_t len)
 {
 	uint64_t from = off / STEP * STEP, to = (off + len + STEP - 1) / STEP * STEP;

@@ -1,10 +1,10 @@
-/* Parents and their children: a transaction, and the class of its parent as the correlator tells. */
+/* Pairs of parents and children: a transaction, and what its parent's correlator tells of the parent. */
 #include <string.h>
 
 #include "correlator.h"
 #include "internal.h"
 
-/* The table. NULL: there is no room. */
+/* Returns the table. NULL: there is none, or no room for one. */
 static struct seg_pair *pairs_of(struct process *p, bool make)
 {
 	if (!make)
@@ -57,8 +57,8 @@ static void publish(struct seg_pair *to, const struct seg_pair *k)
 	store_release(&to->state, RECORD_PUBLISHED);
 }
 
-/* The number of a pair, plus 1. 0: there is no parent, or no room. Two threads that come with
- * the same new pair at once may make two of it: the reader adds them up. */
+/* Returns the number of a pair, plus 1. 0: there is no parent, or no room. Two threads that add the same
+ * pair at the same time may add it twice. The reader adds the two up. */
 uint32_t pair_find(struct process *p, uint32_t tran, const struct given *g)
 {
 	struct correlator c;

@@ -128,7 +128,7 @@ int proc_create(struct proc_file *f, const char *dir, uint64_t nonce, uint32_t f
 	return err;
 }
 
-/* Memory in place of a file. */
+/* Sets up memory in place of a file. */
 int proc_own(struct proc_file *f, uint64_t nonce, uint32_t first_chunk)
 {
 	int err = map(f, -1);
@@ -185,7 +185,7 @@ int proc_publish(struct proc_file *f, const char *dir, struct new_file *n)
 	return file_publish(n, f->name, true);
 }
 
-/* What the file's tables are to this process. */
+/* Sets the process's pointers to the tables of its file. */
 void proc_tables(struct process *p)
 {
 	p->inits = (int32_t *)(p->base + INITS_OFF);
@@ -195,7 +195,7 @@ void proc_tables(struct process *p)
 	p->backed = FIRST;
 }
 
-/* Takes the file back, before anything was counted in it. */
+/* Removes the file, before anything was counted in it. */
 void proc_remove(struct proc_file *f)
 {
 	int dir = open_dir(f->dir);
@@ -210,7 +210,7 @@ void proc_remove(struct proc_file *f)
 	let_go(&f->fd);
 }
 
-/* Opens the file anew, and locks it, where the program has closed its descriptor. */
+/* Opens the file again and locks it, if the program has closed its descriptor. */
 int proc_reopen(struct proc_file *f)
 {
 	struct held h;
@@ -234,7 +234,7 @@ int proc_reopen(struct proc_file *f)
 	return ENOENT;
 }
 
-/* The file as it is, in memory that is this process's alone, where it was mapped. */
+/* Puts a private copy of the file in the place where the file was mapped. */
 static void copy_apart(struct process *p)
 {
 	size_t len = (size_t)load(&p->backed);
@@ -247,12 +247,13 @@ static void copy_apart(struct process *p)
 		munmap(copy, len);
 }
 
-/* In a child: what is left of a call of the parent's no longer changes the parent's file. The
- * whole range stays mapped: the call may still read there where the parent has gone on. */
+/* Called in a child. A call of the parent's may go on in the child. It no longer changes the
+ * parent's file. The whole range stays mapped, because the call may still read where the parent
+ * has gone on. */
 void proc_apart(const struct proc_file *f, struct process *p)
 {
 	if (load(&p->place) == IN_MEMORY)
-		return; /* it is the child's alone */
+		return; /* the child has its own copy of that memory */
 	if (f->base != p->base || !holds(&f->fd) ||
 	    mmap(p->base, (size_t)p->limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
 		 f->fd.fd, 0) == MAP_FAILED)

@@ -50,8 +50,8 @@ void publish_wait(struct process *p)
 		pause_100us();
 }
 
-/* From here on nobody adds anything. False: another thread moves, or one that adds does not come to an end,
- * as when this is a signal handler that has interrupted it. */
+/* From here on no thread adds anything. False: another thread moves already, or one that adds does not come
+ * to an end, for example because this is a signal handler that has interrupted it. */
 static bool move_begin(struct process *p)
 {
 	uint32_t place = IN_MEMORY;
@@ -68,7 +68,7 @@ static bool move_begin(struct process *p)
 	return false;
 }
 
-/* Starts may need room while nobody can make any, so there is plenty. */
+/* Makes plenty of room, because starts may need some while nobody can make any. */
 static void make_ahead(struct process *p)
 {
 	uint64_t backed = load(&p->backed), bump = load(&p->bump);
@@ -80,7 +80,8 @@ static void make_ahead(struct process *p)
 	}
 }
 
-/* The process's file gets its name first: the agent removes names that no process uses. */
+/* The process's file gets its name first, because the agent removes a file of names that no process
+ * uses. */
 static int to_files(struct process *p, const char *dir, int at)
 {
 	static struct new_file names; /* without a name until the process's file is there, too */
@@ -130,7 +131,7 @@ static int move(struct process *p)
 	return err;
 }
 
-/* Makes files of the process's memory, if that is possible now. */
+/* Turns the process's memory into files, if that is possible now. */
 void publish_try(struct process *p)
 {
 	int saved = errno, state;
@@ -144,7 +145,7 @@ void publish_try(struct process *p)
 	errno = saved;
 }
 
-/* Whether nothing is left to do. Called by the library's thread, now and then. */
+/* The library's thread calls this now and then. True: nothing is left to do. */
 static bool attempt(void)
 {
 	struct process *p = load_acquire(&rt_process);
@@ -156,14 +157,15 @@ static bool attempt(void)
 	return load_acquire(&p->place) == IN_FILES;
 }
 
-/* Starts the thread, in a process that has no files yet. Without it the program's starts try. */
+/* Starts the thread if the process has no files yet. If there can be no thread, the program's starts try
+ * instead. */
 void publish_later(struct process *p)
 {
 	if (load_acquire(&p->place) != IN_FILES && !load(&p->has_thread))
 		store(&p->has_thread, late_begin(&late, attempt) == 0);
 }
 
-/* In a child, which has no such thread. */
+/* Called in a child, which has no such thread. */
 void publish_forget(void)
 {
 	late_forget(&late);

@@ -11,7 +11,7 @@ enum { STEP = 64 << 10, STEP_MAX = 1 << 20, AHEAD = 16 << 10, AHEAD_MAX = 4 << 2
 
 static const uint64_t retry_ns = 100000000;
 
-/* Shows in the file how far a value has come here. The last thread to do so shows the last value. */
+/* Copies a value into the file. If several threads do so at once, the file ends up with the last value. */
 void show64(seg_u64 *word, seg_u64 *value)
 {
 	uint64_t v;
@@ -35,8 +35,8 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Several threads may do this at once: to allocate what is allocated changes nothing. What is left of a call
- * of the parent's in a child does not let the parent's file grow. */
+/* Several threads may do this at once, because it changes nothing to allocate the same room again. A call
+ * of the parent's that goes on in a child does not make the parent's file grow. */
 static int grow(struct process *p, uint64_t from, uint64_t to)
 {
 	int err = 0;
@@ -54,7 +54,7 @@ static int grow(struct process *p, uint64_t from, uint64_t to)
 	return err;
 }
 
-/* fallocate is a point of cancellation, and changes errno. */
+/* Guards fallocate, which is a cancellation point and changes errno. */
 static int grow_guarded(struct process *p, uint64_t from, uint64_t to)
 {
 	int state, saved = errno, err;
@@ -69,7 +69,7 @@ static int grow_guarded(struct process *p, uint64_t from, uint64_t to)
 	return err;
 }
 
-/* Makes room for len bytes behind at. It does not try again right after a failure. */
+/* Makes sure that there is room for len bytes from at on. It does not try again right after a failure. */
 static bool make_room(struct process *p, uint64_t at, uint64_t len)
 {
 	uint64_t backed = load_acquire(&p->backed), step, now;
@@ -100,8 +100,8 @@ uint64_t room_take(struct process *p, uint64_t len)
 	return at;
 }
 
-/* What a pointer points to. If it is NULL, room is taken for it and shown in the file. NULL: there is no
- * room. */
+/* Returns what a pointer points to. If the pointer is NULL, takes room for it and shows that in the file.
+ * NULL: there is no room. */
 void *room_once(struct process *p, void **pointer, seg_u64 *word, uint64_t len)
 {
 	void *have = load_acquire(pointer);

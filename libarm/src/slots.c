@@ -1,13 +1,14 @@
 /*
- * Finding a free slot where the one that was freed last is not. The search goes on where it
- * ended, through a few chunks; then a new chunk costs less than to go on.
+ * Finds a free slot if the one that was freed last is not free. The search goes on where the
+ * last one ended, through a few chunks. After these a new chunk costs less than a longer
+ * search.
  */
 #include "hot.h"
 
 enum { CHUNKS_TO_TRY = 4 };
 
-/* The numbers that this process and those it was forked from have used: a child's begin behind
- * them, so that it knows none of its parent's handles. */
+/* How many numbers of chunks this process and its ancestors have used. A child's numbers begin
+ * after these, so that it knows none of its parent's handles. */
 uint32_t rt_chunks_used;
 
 static uint32_t search_chunk(struct process *p, struct block *b, uint32_t chunk, uint32_t from,
@@ -26,7 +27,7 @@ static uint32_t search_chunk(struct process *p, struct block *b, uint32_t chunk,
 	return NONE;
 }
 
-/* Goes round the local's chunks once at most. */
+/* Goes round the block's chunks, once at most. */
 static uint32_t search_round(struct process *p, struct block *b, uint32_t tran, uint32_t chunks)
 {
 	uint32_t at = load(&b->at_chunk), slot, n;
@@ -60,7 +61,8 @@ static uint32_t take_number(uint32_t *next, uint32_t limit)
 	return NONE;
 }
 
-/* A number that no chunk has: from the first of this process on, then those below. */
+/* Returns a number that no chunk has. Numbers below the first one of this process come
+ * last. */
 static uint32_t chunk_number(struct process *p)
 {
 	uint32_t n = take_number(&p->chunk_next, CHUNK_MAX);

@@ -28,7 +28,7 @@ static inline uint32_t slot_take(struct process *p, struct block *b, uint32_t tr
 	return slot;
 }
 
-/* A transaction with data, or one that is traced. */
+/* Starts a transaction that is given data, or one that is traced. */
 __attribute__((noinline)) static int start_with(struct process *p, struct block *b,
 						struct cell *c, uint32_t tran,
 						arm_data_t *data, int size)
@@ -97,7 +97,7 @@ static int start_in(struct block *b, int id, arm_data_t *data, int size)
 	return (int)(gen << HANDLE_SLOT_BITS | slot);
 }
 
-/* What the quick way below leaves to others. */
+/* Does what the quick way below cannot do. */
 __attribute__((noinline)) static int start_any(int id, arm_data_t *data, int size)
 {
 	int err = errno, handle;

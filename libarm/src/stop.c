@@ -3,7 +3,7 @@
 
 #include "hot.h"
 
-/* Eight buckets to a power of two above 512 ns, of 64 ns below. */
+/* From 512 ns on there are eight buckets to a power of two. Below, each bucket is 64 ns wide. */
 static inline uint32_t bucket(uint64_t d)
 {
 	uint64_t u = d >> 6;
@@ -125,7 +125,7 @@ static int stop_in(struct block *b, int handle, int status, arm_data_t *data, in
 	return 0;
 }
 
-/* What the quick way below leaves to others. */
+/* Does what the quick way below cannot do. */
 __attribute__((noinline)) static int stop_any(int handle, int status, arm_data_t *data, int size)
 {
 	int err = errno, answer;

@@ -1,7 +1,7 @@
 /*
- * What the agent asks to be traced stands in a file of the agent's own, which is read about once a
- * second. It is read and not mapped, as it may be cut off at any time, and nothing that it says is used
- * as an offset or a size. A file that is not there, or not as it has to be, asks for nothing.
+ * What the agent asks to be traced stands in a file of the agent's own, which is read about once a second.
+ * It is not mapped, because it may be cut off at any time. Nothing in it is used as an offset or a size. A
+ * file that is missing or not well-formed asks for nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@ enum { PIECE = 128 }; /* words read at once: a signal handler may have little st
 
 static const uint64_t every_ns = 1000000000;
 
-/* The agent's file for this file of names, or -1. The agent's are those of the directory's owner. */
+/* Opens the agent's file for this file of names, or returns -1. A file is the agent's if it belongs to the
+ * owner of the directory or to root. */
 static int open_agents(const char *dir, uint32_t uid, uint64_t nonce)
 {
 	struct stat owner, st;
@@ -87,9 +88,9 @@ static void read_file(struct process *p)
 		close(fd);
 }
 
-/* Reads the file, unless another thread does or it is too early. What is left of a call of the parent's in
- * a child reads nothing. A process that measures in memory, and has no thread that makes files, tries to
- * make them here. */
+/* Reads the file, unless it is too early or another thread reads it. A call of the parent's that goes on
+ * in a child reads nothing. If a process measures in memory and has no thread that makes files, it tries
+ * to make them here. */
 void switches_read(struct process *p, uint64_t now)
 {
 	uint64_t next = load(&p->switches_next);

@@ -16,7 +16,7 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads n bytes; seen gets the bits that any of them has. */
+/* Reads n bytes. seen gets all bits that are set in any of them. */
 static bool from_hex(uint8_t *out, const char *text, int n, uint8_t *seen)
 {
 	*seen = 0;
@@ -40,7 +40,8 @@ static char *to_hex(char *out, const uint8_t *from, int n)
 	return out;
 }
 
-/* Whether the fields stand where they should. Versions above 00 may say more behind them. */
+/* Reports whether the fields stand where they should. Versions above 00 may have more behind
+ * them. */
 static bool is_header(const char *text)
 {
 	uint8_t version, seen;

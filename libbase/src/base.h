@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* held.c: a descriptor, and how to know it again: a program may close it behind our back. */
+/* held.c: a descriptor, and what tells whether it is still ours. A program may close it
+ * behind our back. */
 struct held {
 	int fd;
 	dev_t dev;
@@ -41,7 +42,7 @@ int file_zero(int fd, uint64_t off, uint64_t len);
 int file_room(int fd, uint64_t off, uint64_t len);
 int file_lock(int fd);
 
-/* under.c: puts a file's pages where memory is, with what the memory holds. */
+/* under.c: puts a file with the same contents in the place of memory. */
 int file_put_under(char *at, uint64_t len, int fd, uint64_t off);
 
 /* process.c: what the system says of this process. 0: it does not say. */
@@ -63,8 +64,8 @@ struct late {
 	pthread_cond_t changed;
 	pthread_t thread;
 	pid_t pid;    /* of the process whose thread it is, 0 for none */
-	bool running; /* it has not come to its end */
-	bool ending;  /* it is to */
+	bool running; /* the thread has not ended */
+	bool ending;  /* the thread is to end */
 	bool (*attempt)(void); /* returns true when there is nothing left to do */
 };
 #define LATE_INIT { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false, false, NULL }

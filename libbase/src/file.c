@@ -20,7 +20,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* The directory that a variable of the environment names, or another. */
+/* Returns the directory that a variable of the environment names, or otherwise. */
 const char *file_dir(const char *variable, const char *otherwise)
 {
 	const char *dir = secure_getenv(variable);
@@ -54,7 +54,7 @@ int file_publish(struct new_file *f, const char *name, bool replace)
 
 	if (syscall(SYS_renameat2, f->dir, f->name, f->dir, name, replace ? 0 : RENAME_NOREPLACE))
 		err = errno;
-	if (err == EINVAL || err == ENOSYS) { /* no such flag there: a link does as well */
+	if (err == EINVAL || err == ENOSYS) { /* that file system has no such flag: a link does as well */
 		err = linkat(f->dir, f->name, f->dir, name, 0) ? errno : 0;
 		unlinkat(f->dir, f->name, 0);
 	}
@@ -71,7 +71,8 @@ void file_abandon(struct new_file *f)
 	f->fd = -1;
 }
 
-/* Beyond the process's limit the kernel sends a signal that ends the program. */
+/* Reports whether a file of this length is beyond the process's limit. The kernel would send
+ * a signal that ends the program. */
 bool file_beyond_limit(uint64_t end)
 {
 	struct rlimit l;
@@ -81,7 +82,7 @@ bool file_beyond_limit(uint64_t end)
 
 /*
  * Allocates room, so that a full file system is an error here and not a signal later. Signals
- * interrupt it: hence pieces, and patience.
+ * interrupt fallocate, so it is called for small pieces and tried again.
  */
 int file_allocate(int fd, uint64_t off, uint64_t len)
 {
@@ -102,7 +103,8 @@ int file_allocate(int fd, uint64_t off, uint64_t len)
 	return 0;
 }
 
-/* For file systems that cannot allocate; of a part that nobody uses yet. */
+/* Writes zeros, for file systems that cannot allocate. Nobody may use that part of the file
+ * yet. */
 int file_zero(int fd, uint64_t off, uint64_t len)
 {
 	static const char zeros[4096];
@@ -123,7 +125,7 @@ int file_zero(int fd, uint64_t off, uint64_t len)
 	return 0;
 }
 
-/* Room in a part that nobody uses yet, whatever the file system can do. */
+/* Makes room in a part of the file that nobody uses yet, on any file system. */
 int file_room(int fd, uint64_t off, uint64_t len)
 {
 	int err = file_allocate(fd, off, len);
@@ -131,7 +133,7 @@ int file_room(int fd, uint64_t off, uint64_t len)
 	return err == EOPNOTSUPP || err == ENOSYS ? file_zero(fd, off, len) : err;
 }
 
-/* Says for as long as the process lives that it does. */
+/* Takes the lock that tells others that the process lives. */
 int file_lock(int fd)
 {
 	struct flock l;

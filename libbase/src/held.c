@@ -6,7 +6,8 @@
 
 #include "base.h"
 
-/* Keeps fd, away from 0 to 2: a program that has closed these may still print there. */
+/* Keeps fd, or a copy of it above 2. A program that has closed 0 to 2 may still print
+ * there. */
 int hold(struct held *h, int fd)
 {
 	struct stat st;

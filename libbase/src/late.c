@@ -1,8 +1,8 @@
 /*
  * A thread for work that cannot be done yet. It lives until the work is done. It tries again after a
- * sixteenth of the time that it has waited already, at least 10 ms and at most 5 s. It watches no files: an
- * inotify descriptor is one of 128 that a user has for all programs, and a program may
- * close descriptors that are not its own.
+ * sixteenth of the time that it has waited already, at least 10 ms and at most 5 s. It watches no files,
+ * because a user has only 128 inotify descriptors for all programs, and a program may close descriptors
+ * that are not its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ static uint64_t now_ms(void)
 }
 
 /*
- * A program ends when all its threads have ended, also if the first one has called pthread_exit. The
- * thread of the library must not keep it alive.
+ * Reports whether the program has no other threads left. It ends when all its threads have ended, even if
+ * the first one has called pthread_exit. The library's thread must not keep it alive.
  */
 static bool left_alone(void)
 {
@@ -37,7 +37,7 @@ static bool left_alone(void)
 	ssize_t n;
 	int fd;
 
-	if (stat("/proc/self/task", &st) || st.st_nlink > 4) /* two of its own, two threads */
+	if (stat("/proc/self/task", &st) || st.st_nlink > 4) /* two links of its own, and one for each of two threads */
 		return false;
 	snprintf(name, sizeof(name), "/proc/self/task/%ld/stat", (long)getpid());
 	fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -120,7 +120,7 @@ static int start(struct late *l)
 	return err;
 }
 
-/* Has attempt called, soon and from time to time, until it returns true. */
+/* Makes the thread call attempt, soon and from time to time, until it returns true. */
 int late_begin(struct late *l, bool (*attempt)(void))
 {
 	int err = 0;
@@ -132,7 +132,7 @@ int late_begin(struct late *l, bool (*attempt)(void))
 	l->ending = false;
 	if (!l->running) {
 		if (l->pid)
-			pthread_join(l->thread, NULL); /* it has come to its end */
+			pthread_join(l->thread, NULL); /* it has ended */
 		err = start(l);
 		l->running = !err;
 		l->pid = err ? 0 : getpid();
@@ -141,7 +141,7 @@ int late_begin(struct late *l, bool (*attempt)(void))
 	return err;
 }
 
-/* Waits until there is no thread, before the code that it runs goes. */
+/* Ends the thread and waits for that, before the code that it runs is unloaded. */
 void late_wait(struct late *l)
 {
 	if (l->pid != getpid() || pthread_equal(l->thread, pthread_self()))
@@ -154,7 +154,7 @@ void late_wait(struct late *l)
 	l->pid = 0;
 }
 
-/* In a child, which has no such thread. */
+/* Called in a child, which has no such thread. */
 void late_forget(struct late *l)
 {
 	static const struct late none = LATE_INIT;

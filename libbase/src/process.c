@@ -27,7 +27,7 @@ uint64_t process_start(void)
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	p = strrchr(text, ')'); /* ends the second, in which anything may stand */
+	p = strrchr(text, ')'); /* ends the second field, in which any character may stand */
 	for (field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	for (; p && p[1] >= '0' && p[1] <= '9'; p++)

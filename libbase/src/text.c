@@ -14,7 +14,8 @@ size_t bounded_len(const char *s, size_t max)
 	return end ? (size_t)(end - s) : max;
 }
 
-/* Writes n, with zeros in front if it has fewer digits, and returns where it ends. */
+/* Writes n, with zeros in front if it has fewer digits than asked for. Returns where it
+ * ends. */
 char *put_number(char *to, uint64_t n, unsigned int base, int digits)
 {
 	char text[24];

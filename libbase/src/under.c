@@ -2,11 +2,11 @@
  * Memory that a program has pointers into becomes a file, at the same addresses, while the
  * program goes on storing there.
  *
- * The pages are moved aside at one go. Who touches the range from then on waits in the
- * kernel (userfaultfd), so that they can be copied to the file, and the file be mapped where
- * they were, without a store that goes astray. Where the kernel refuses that, as filters of
- * containers do and Linux before 5.7, pages are copied one by one, and what the program
- * stores between the copy of a page and its mapping, some microseconds, is lost.
+ * All pages are moved aside at once. Whoever touches the range from then on waits in the
+ * kernel (userfaultfd). Meanwhile the pages are copied to the file, and the file is mapped
+ * where they were, so no store goes astray. Filters of containers refuse this, and so does
+ * Linux before 5.7. Then pages are copied one by one. What the program stores between the
+ * copy of a page and its mapping, some microseconds, is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-/* Accesses to the range wait from the moment when its pages are gone, until this is closed. */
+/* Opens a descriptor. Accesses to the range wait from the moment when its pages are gone,
+ * until the descriptor is closed. */
 static int gate(char *at, uint64_t len)
 {
 	struct uffdio_api api;
@@ -59,7 +60,7 @@ static int map_file(char *at, uint64_t len, int fd, uint64_t off)
 	return p == MAP_FAILED ? errno : 0;
 }
 
-/* Moves the pages to aside, and gives them back where the file cannot take their place. */
+/* Moves the pages to aside, and moves them back if the file cannot take their place. */
 static int swap_at_once(char *at, char *aside, uint64_t len, char *view, int fd, uint64_t off)
 {
 	int err;
@@ -97,7 +98,7 @@ int file_put_under(char *at, uint64_t len, int fd, uint64_t off)
 	int err = ENOMEM, closed = -1;
 
 	if (aside != MAP_FAILED && view != MAP_FAILED) {
-		memset(view, 0, (size_t)len); /* its pages are there when they are needed in a hurry */
+		memset(view, 0, (size_t)len); /* so that its pages exist before the memory is moved */
 		closed = gate(at, len);
 		if (closed >= 0)
 			err = swap_at_once(at, aside, len, view, fd, off);
