@@ -1,4 +1,4 @@
-/* Memory straight from the kernel: nothing here is unsafe in a signal handler. */
+/* Memory directly from the kernel. All of this is safe in a signal handler. */
 #include <sys/mman.h>
 
 #include "internal.h"

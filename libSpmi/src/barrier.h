@@ -18,7 +18,7 @@ static inline void store_u64(seg_u64 *at, uint64_t v)
 /* A reader that sees a later store also sees all earlier ones. */
 static inline void order_later_stores(void)
 {
-#ifndef __SANITIZE_THREAD__ /* which does not know fences */
+#ifndef __SANITIZE_THREAD__ /* the thread sanitizer does not know fences */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }

@@ -16,7 +16,7 @@
 
 #include "internal.h"
 
-/* The byte that stands for the turn to claim: just above those of paths. */
+/* The byte that stands for the turn to claim. It is just above the bytes of paths. */
 #define CLAIM_TURN ((off_t)1 << 62)
 
 static off_t offset_of(const char *path)
@@ -57,8 +57,8 @@ static bool claimed_in(int fd, const char *path)
 }
 
 /*
- * Whether another process claims the path in this file, or a read lock may have kept it from
- * doing so.
+ * Whether another process claims the path in this file, or a read lock may have prevented
+ * such a claim.
  */
 static bool maybe_claimed_in(int fd, const char *path)
 {
@@ -86,8 +86,8 @@ static bool own_or_absent(int dir, const char *name, uid_t uid)
 }
 
 /*
- * Opens the user's file of claims. If something of another user has its name, an unnamed file
- * takes its place: nobody sees the claims in that, and nobody is kept from supplying.
+ * Opens the user's file of claims. If something of another user has its name, it uses an
+ * unnamed file instead. Nobody sees the claims in that, but the supplier can work.
  */
 int claims_open(struct place *p)
 {
@@ -100,7 +100,7 @@ int claims_open(struct place *p)
 	fd = openat(p->dir.fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 	err = errno;
 	if (fd >= 0 && own_regular(fd, p->uid)) {
-		fchmod(fd, 0644); /* the umask may have hidden it from others */
+		fchmod(fd, 0644); /* the umask may have made it unreadable for others */
 	} else if (fd >= 0 || !own_or_absent(p->dir.fd, name, p->uid)) {
 		if (fd >= 0)
 			close(fd);
@@ -133,10 +133,10 @@ static bool comes_first(const struct place *p, uid_t uid)
 /* The users whose claims find_others looks at. */
 enum others {
 	OTHERS_ALL,
-	OTHERS_EQUAL /* those that count: root and the PCP user pass over all others */
+	OTHERS_EQUAL /* those that count: root and the PCP user ignore all others */
 };
 
-/* Opens another user's claims. Returns -1, and leaves *err alone if there are none. */
+/* Opens another user's claims. If there are none, it returns -1 and does not change *err. */
 static int open_other(const struct place *p, int dir, const char *name, enum others which, int *err)
 {
 	char *end;
@@ -161,8 +161,8 @@ static int open_other(const struct place *p, int dir, const char *name, enum oth
 }
 
 /*
- * How many names in the folder of claims are looked at. There are no more unless somebody fills
- * it up; then suppliers may not see each other's claims.
+ * How many names in the folder of claims are looked at. There are more only if somebody
+ * fills the folder. Then suppliers may not see each other's claims.
  */
 enum { CLAIMS_MAX = 4096 };
 
@@ -238,10 +238,10 @@ static void pause_for(long ns)
 
 /*
  * Waits until it is this process's turn to claim: the processes of one user claim one after
- * another. Otherwise one could be refused because of a path that another locks for a moment
- * only, since it does not get all that it wants. A turn is a lock on a byte that stands for no
- * path. It takes microseconds; if it takes a second, because a process was stopped meanwhile,
- * or if another user's read lock is in the way, the process claims out of turn.
+ * another. Without turns, one process could be refused because of a path that another locks
+ * only for a moment and then gives up. A turn is a lock on a byte that stands for no path.
+ * It takes microseconds. If it takes a second, because a process was stopped or another
+ * user's read lock is in the way, the process claims out of turn.
  */
 static void take_turn(struct place *p)
 {
@@ -274,8 +274,8 @@ static int by_offset(const void *a, const void *b)
 
 /*
  * Claims all the paths or none. They are sorted first: if two processes of one user want the
- * same paths and one claims out of turn, the first to lock one gets them all. Two processes of
- * different users may each see the other's lock, so they try again.
+ * same paths and one claims out of turn, the first that locks a path gets all of them. Two
+ * processes of different users may each see the other's lock, so they try again.
  */
 int claims_take(struct place *p, const char **paths, size_t n)
 {

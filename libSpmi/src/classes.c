@@ -1,7 +1,8 @@
 /*
- * The table of contexts: the lines of contexts.conf, which are built in, and those of the site's
- * file, which add to them and take the place of those of the same path. A line that is
- * refused is left out. Its file, number and reason stand in the error of each path that is not found.
+ * The table of contexts. The lines of contexts.conf are built in. The lines of the site's file
+ * add to them; a line with the same path replaces the built-in one. A line that is refused is
+ * left out. Whenever a path is not found, the error names the file, the number and the reason of
+ * the first line that was refused.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,12 +21,12 @@ struct line {
 	const char *file;
 	int number;
 	char text[LINE];
-	char *word[WORDS]; /* those before the expression */
+	char *word[WORDS]; /* the words before the expression */
 	int words;
 	char *rest;
 };
 
-/* The first that was refused is what a site mends first. */
+/* Keeps only the first refused line, because a site corrects that one first. */
 static int refuse(const struct line *l, const char *reason, const char *name)
 {
 	if (!reader.refused[0])
@@ -34,7 +35,7 @@ static int refuse(const struct line *l, const char *reason, const char *name)
 	return SiBadArgument;
 }
 
-/* Cuts off the next word; one in quotation marks may have blanks. Returns NULL at the end. */
+/* Cuts off the next word. A word in quotation marks may have blanks. Returns NULL at the end. */
 static char *next_word(char **at)
 {
 	char *from = *at + strspn(*at, " \t"), *to;
@@ -293,7 +294,7 @@ static int read_site(const char *file)
 	int n = 0, err = 0;
 
 	if (!f)
-		return 0; /* a site need not have one */
+		return 0; /* a site may have no such file */
 	while (!err && fgets(text, sizeof(text), f)) {
 		n++;
 		if (strchr(text, '\n') || feof(f)) {

@@ -12,7 +12,7 @@ struct cx *context_find(const struct supplier *s, const char *path, size_t len)
 	return e ? e->owner : NULL;
 }
 
-/* A volatile context always stands before its subcontexts, so that these are all counted. */
+/* A volatile context always comes before its subcontexts, so all of these are counted. */
 static void count_child(struct supplier *s, const struct cx *c, uint32_t n)
 {
 	struct cx *parent = context_find(s, c->path, parent_len(c->path, strlen(c->path)));

@@ -19,7 +19,10 @@ static int open_directory(struct held *h)
 	return spmi_fail_errno(what, err);
 }
 
-/* Opens the directory and the user's claims in it, or neither. */
+/*
+ * Opens the directory and the user's claims in it. After an error neither is
+ * open.
+ */
 int places_open(struct place *p)
 {
 	int err = open_directory(&p->dir);
@@ -33,7 +36,7 @@ int places_open(struct place *p)
 
 void places_close(struct place *p)
 {
-	let_go(&p->file); /* before the claims, which others wait for */
+	let_go(&p->file); /* before the claims, because others wait for those */
 	let_go(&p->claims);
 	let_go(&p->dir);
 	p->name[0] = 0;

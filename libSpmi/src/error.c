@@ -9,7 +9,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Programs bind to this object at its size: it must never change. */
+/* Programs are linked with this object and its size. The size must never change. */
 EXPORT char SpmiErrmsg[256];
 EXPORT int SpmiErrno;
 
@@ -27,8 +27,8 @@ static bool is_silent(void)
 }
 
 /*
- * The thread that is inside the reading half, or 0. Its error is collected apart, and shown
- * when its call ends.
+ * The thread that is inside the reading half, or 0. Its error is collected separately,
+ * and shown when its call ends.
  */
 static uintptr_t collecting;
 static char collected_text[sizeof(SpmiErrmsg)];

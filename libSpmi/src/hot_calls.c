@@ -12,7 +12,7 @@ EXPORT struct SpmiHotSet *SpmiCreateHotSet(void)
 
 struct SpmiHotSet *SpmiCreateHotSet_time64(void);
 
-/* What Spmidef.h makes of it where struct timeval is wider than here. */
+/* The function that Spmidef.h substitutes where struct timeval is wider than here. */
 EXPORT struct SpmiHotSet *SpmiCreateHotSet_time64(void)
 {
 	return set_create(true, true);
@@ -131,7 +131,7 @@ EXPORT struct SpmiHotVals *SpmiNextHot(struct SpmiHotSet *HotSet, struct SpmiHot
 	return h ? &h->pub : NULL;
 }
 
-/* The set of peers that has the item, at *index; those without any are passed over. */
+/* Finds the set of peers that has the item at *index. Skips sets without items. */
 static struct hot *with_item(struct set *s, struct SpmiHotVals *pub, int *index)
 {
 	struct hot *h = pub ? hot_of(s, pub) : hot_shown(s->hots);

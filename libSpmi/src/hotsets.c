@@ -1,7 +1,8 @@
 /*
- * Hotsets: of the subcontexts of a context, the grandparent, those whose statistic is highest or
- * lowest. Where the subcontexts have the peers below them, as in FS and RTime/ARM, what the
- * program has added stands for one of each subcontext, which are made and removed with it.
+ * Hotsets. A hotset finds the subcontexts of a context, the grandparent, whose statistic is
+ * highest or lowest. In FS and RTime/ARM the peers are one level further down. There, what
+ * the program adds stands for a set of peers below each subcontext; these are made and
+ * removed with the subcontexts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static struct stat *in_peers(struct node *n, const char *name)
 	return s;
 }
 
-/* What contexts of RTime have is known before there is any. */
+/* The statistics of contexts in RTime are known before there are any such contexts. */
 static struct stat *in_class(const struct class *c, const char *name)
 {
 	struct stat *s = NULL;
@@ -253,7 +254,10 @@ struct hot *hot_add(struct set *s, struct node *n, const char *name, const struc
 	return h;
 }
 
-/* One for each subcontext that there is; those of subcontexts that are gone are removed. */
+/*
+ * Makes a set of peers for each subcontext that is there, and removes those of subcontexts
+ * that are gone.
+ */
 static void expand(struct hot *h)
 {
 	struct hot **at = &h->next, *member, **found;
@@ -278,7 +282,7 @@ static void expand(struct hot *h)
 
 /* Peers */
 
-/* Brings the peers in line with the subcontexts, in whose order they are. */
+/* Makes the list of peers match the subcontexts, in their order. */
 static void match_peers(struct hot *h)
 {
 	struct peer **at = &h->peers, *p;
@@ -443,7 +447,7 @@ static void choose(struct hot *h)
 	}
 }
 
-/* Reads all of the hotset, or one, in one fetch. */
+/* Reads all of the hotset, or only one of its entries, in one fetch. */
 static void read_hots(struct set *s, struct hot *only)
 {
 	struct pcp_result *r = NULL;

@@ -3,9 +3,9 @@
  *
  *	header | control area | contexts | statistics | ... head, data area | guard page
  *
- * The data area ends at the end of a page, and the page behind it is not accessible. A
- * store behind the last field that a statistic names faults, as the guide says, save
- * for the up to 7 bytes that the alignment of the area's start leaves.
+ * The data area ends at the end of a page, and the page behind it is not accessible.
+ * As the guide says, a store behind the last field that a statistic names faults. Up
+ * to 7 bytes do not fault, because the start of the area is aligned.
  */
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* The supplier's name is that of its file. */
+/* The supplier's name is the name of its file. */
 static void write_name(char *to, size_t size, const char *file)
 {
 	const char *base = strrchr(file, '/');

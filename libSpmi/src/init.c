@@ -10,7 +10,7 @@
 
 struct state spmi_state;
 
-/* Later calls are ignored, whatever they ask for. */
+/* Later calls are ignored, whatever their arguments are. */
 static void initialize(uint32_t timeout)
 {
 	if (spmi_state.initialized)
@@ -41,7 +41,7 @@ static void supplier_reset(struct supplier *s)
 	s->place.dir.fd = s->place.claims.fd = s->place.file.fd = -1;
 }
 
-/* For threads that still look at the control area, in what is private memory now. */
+/* For threads that still use the control area, which is private memory now. */
 static void leave_behind(SpmiShare *share, char *area)
 {
 	share->SiShArea = area;
@@ -62,7 +62,10 @@ static void supplier_end(struct supplier *s)
 	supplier_reset(s);
 }
 
-/* The directory is not there yet: the machine is starting, or the agent not installed. */
+/*
+ * The directory is not there yet: the machine is starting, or the agent is not
+ * installed.
+ */
 static bool too_early(int err)
 {
 	return err == SiNoShmPtr;
@@ -127,7 +130,7 @@ static SpmiShare *dds_init(struct request *r, int fixed_count, int inst_count)
 	return share;
 }
 
-/* The sixth argument is not looked at: a segment grows. */
+/* The sixth argument is not used, because a segment grows. */
 EXPORT SpmiShare *SpmiDdsInit(const cx_create *CxTab, int CxCnt, const cx_create *IxTab, int IxCnt,
 			      const char *FileName, ...)
 {
@@ -139,7 +142,10 @@ EXPORT SpmiShare *SpmiDdsInit(const cx_create *CxTab, int CxCnt, const cx_create
 SpmiShare *SpmiDdsInit_time64(const cx_create *CxTab, int CxCnt, const cx_create *IxTab, int IxCnt,
 			      const char *FileName, ...);
 
-/* What Spmidef.h makes of SpmiDdsInit where struct timeval is wider than here. */
+/*
+ * The function that Spmidef.h substitutes for SpmiDdsInit where struct timeval is wider
+ * than here.
+ */
 EXPORT SpmiShare *SpmiDdsInit_time64(const cx_create *CxTab, int CxCnt, const cx_create *IxTab,
 				     int IxCnt, const char *FileName, ...)
 {
@@ -239,7 +245,7 @@ EXPORT void SpmiExit(void)
 		read_exit_done();
 }
 
-/* In a child: the parent's descriptors are closed and its memory is left alone. */
+/* Called in a child. It closes the parent's descriptors and does not touch its memory. */
 void state_after_fork(void)
 {
 	if (spmi_state.registered) {

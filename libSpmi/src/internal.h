@@ -1,9 +1,9 @@
 /*
- * What the files of the library share. Each group of declarations is one file; all of
- * it is called with the lock held, except where it says otherwise.
+ * What the files of the library share. Each group of declarations belongs to one file.
+ * All functions are called with the lock held, except where it says otherwise.
  *
- * Memory of the library's own comes from arena.c, never from malloc, because SpmiExit
- * may run in a signal handler that has interrupted malloc.
+ * The library's own memory comes from arena.c, never from malloc, because SpmiExit may
+ * run in a signal handler that has interrupted malloc.
  */
 #ifndef SPMI_INTERNAL_H
 #define SPMI_INTERNAL_H
@@ -24,14 +24,14 @@ int spmi_fail_errno(const char *what, int err);
 void spmi_ok(void);
 int spmi_error_code(int err);
 void spmi_set_silent(bool on);
-uintptr_t spmi_collect(uintptr_t thread); /* 0: nobody; returns who did */
+uintptr_t spmi_collect(uintptr_t thread); /* 0: no thread; returns the thread before */
 void spmi_show_collected(void);
 int spmi_collected(void);
 
 /*
- * lock.c: one lock for the library. spmi_enter returns 0 or, with the error set,
- * SiLocked; the program's errno is kept. A thread is not cancelled while it is inside: it
- * would keep the lock.
+ * lock.c: one lock for the library. spmi_enter returns 0, or SiLocked with the error
+ * set. It keeps the program's errno. A thread cannot be cancelled while it is inside,
+ * because it would keep the lock.
  */
 struct entry_state {
 	int err;
@@ -57,7 +57,7 @@ int check_name(const char *name, size_t len);
 size_t parent_len(const char *path, size_t len);
 bool shared_path(const char *path, size_t len);
 
-/* table.c: a hash table whose insertion never costs more than a few steps. */
+/* table.c: a hash table. An insertion never costs more than a few steps. */
 enum key_kind { KEY_PATH, KEY_PATH_ASN, KEY_STAT, KEY_STAT_ASN, KEY_AREA };
 
 struct key {
@@ -90,8 +90,8 @@ void table_remove(struct table *t, struct entry *e);
 /* directory.c: where segments and claims lie, and the descriptors that stay open. */
 struct place {
 	struct held dir, claims, file;
-	uid_t uid;      /* whose claims these are; the process may become another user */
-	char name[96]; /* of the segment within the directory */
+	uid_t uid;      /* owner of these claims; the process may become another user */
+	char name[96]; /* name of the segment in the directory */
 };
 int places_open(struct place *p);
 void places_close(struct place *p);
@@ -110,12 +110,12 @@ struct region {
 struct segment {
 	char *base;
 	uint64_t limit; /* of the reserved address space */
-	uint64_t end;   /* of what is used of the file */
+	uint64_t end;   /* of the used part of the file */
 	struct seg_header *header;
 	struct region data;  /* where the next volatile data areas go */
 	uint32_t blocks;     /* of slots, so far */
-	uint64_t guard;      /* a page that nothing can be stored in; 0: there is none */
-	bool own;            /* it is memory of this process's alone, without a file */
+	uint64_t guard;      /* a page that does not accept stores; 0: there is none */
+	bool own;            /* the segment is private memory of this process, without a file */
 };
 int segment_create(struct segment *s, struct place *p);
 int segment_own(struct segment *s);
@@ -135,15 +135,15 @@ int segment_data(struct segment *s, struct place *p, uint64_t len, uint64_t *off
 int segment_slot(struct segment *s, struct place *p, uint32_t n, struct seg_slot **slot);
 struct seg_slot *segment_slot_at(const struct segment *s, uint32_t n);
 
-/* supplier.c: all that the process knows of itself as a supplier. */
+/* supplier.c: all that the process knows about itself as a supplier. */
 struct cx { /* a context that exists or, if volatile, has existed */
 	struct entry by_path, by_asn, by_area;
 	struct cx *next_free;
-	struct seg_slot *slot; /* NULL for a fixed one */
+	struct seg_slot *slot; /* NULL for a fixed context */
 	uint32_t number;       /* of the slot */
 	uint32_t record;       /* of the context, or of the template */
 	uint32_t seq;
-	uint32_t children;     /* subcontexts of this supplier, of a volatile one all */
+	uint32_t children;     /* subcontexts of this supplier; of a volatile context, all subcontexts */
 	uint64_t data_off;
 	bool active;
 	bool claimed;
@@ -158,7 +158,7 @@ struct raw { /* a statistic */
 
 struct record { /* a context's record in the segment */
 	uint32_t first_stat, stat_count, data_len;
-	struct cx *free; /* deleted contexts of this template, to be used again */
+	struct cx *free; /* deleted contexts of this template, for reuse */
 	const cx_create *source; /* the program's table, during SpmiDdsInit */
 };
 
@@ -168,9 +168,9 @@ struct supplier {
 	struct place place;
 	struct segment segment;
 	struct record *records; /* those of fixed contexts first, then the templates */
-	struct raw *stats;      /* names and numbers, as the records count them */
+	struct raw *stats;      /* names and numbers, in the order of the records */
 	struct cx *contexts;    /* the fixed ones */
-	uint32_t fixed, inst;   /* numbers of records */
+	uint32_t fixed, inst;   /* how many records there are of each */
 	uint32_t stats_count;
 	uint32_t slots_count;
 	uint32_t changes;
@@ -192,7 +192,7 @@ struct request {
 	bool time64; /* the program's struct timeval is wider than ours */
 };
 
-/* request.c: its arguments, and its file. */
+/* request.c: the arguments and the file of a call. */
 int request_check(const struct request *r, int fixed_count, int inst_count);
 
 /* tables.c: the program's tables, checked and entered. Fills in all but offsets. */
@@ -216,7 +216,7 @@ struct area_head { /* before each data area */
 };
 void update_head(char *base, uint64_t data_off, uint64_t word_off, uint32_t words);
 
-/* contexts.c: those that come and go. */
+/* contexts.c: contexts that come and go. */
 char *context_add(struct supplier *s, uint32_t ix, const char *path, const char *descr, uint32_t asn);
 int context_del(struct supplier *s, char *area);
 int context_enter(struct supplier *s, struct cx *c, size_t len, uint32_t asn);
@@ -224,10 +224,10 @@ int context_clashes(struct supplier *s, const struct cx *c, size_t len, uint32_t
 struct cx *context_find(const struct supplier *s, const char *path, size_t len);
 int context_parent(struct supplier *s, const char *path, size_t len);
 
-/* notice.c: what the agent tells. */
+/* notice.c: what the agent tells the supplier. */
 bool notice_map(const struct supplier *s);
 
-/* publish.c: what could not be published at once. */
+/* publish.c: work that could not be done at once. */
 void publish_begin(void);
 void publish_wait(void);
 void publish_forget(void);

@@ -1,9 +1,10 @@
 /*
- * A supplier's segment as it lies in the file: the contract with its readers.
- * internal/ddsseg/layout/layout.txt holds this and the Go side to the same offsets.
+ * A supplier's segment as it lies in the file. This is the contract with its
+ * readers. Tests compare both this file and the Go side with
+ * internal/ddsseg/layout/layout.txt.
  *
- * All integers are in the machine's byte order. Positions are offsets from the start of
- * the file, never addresses. Fields marked atomic change after publication.
+ * All integers are in the machine's byte order. Positions are offsets from the start
+ * of the file, never addresses. Fields marked atomic change after publication.
  */
 #ifndef SPMI_LAYOUT_H
 #define SPMI_LAYOUT_H
@@ -25,7 +26,7 @@
 enum seg_state { SEG_BUILDING, SEG_READY, SEG_ENDED };
 enum seg_kind { SEG_FIXED, SEG_TEMPLATE };
 
-/* On i386 a 64-bit integer within a structure is aligned to 4 bytes only. */
+/* On i386 the compiler aligns a 64-bit integer in a structure to only 4 bytes. */
 typedef uint64_t seg_u64 __attribute__((aligned(8)));
 typedef int64_t seg_i64 __attribute__((aligned(8)));
 
@@ -58,7 +59,7 @@ struct seg_header {
 	char spare[16];
 	uint32_t language;
 	char name[64];
-	uint32_t recent[SEG_RECENT]; /* atomic: of change n, at n modulo the length, slot + 1 */
+	uint32_t recent[SEG_RECENT]; /* atomic: change n is at n modulo the length, as slot + 1 */
 	uint32_t updates; /* atomic: 1 before the first update */
 	char rest[20];
 };
@@ -117,7 +118,7 @@ struct seg_slot {
 	char rest[136];
 };
 
-/* What the agent tells a supplier, in a file of the agent's own; see notice.c. */
+/* What the agent tells a supplier, in a file of the agent; see notice.c. */
 struct seg_notice {
 	uint32_t goaway;
 	uint32_t interval;

@@ -1,8 +1,8 @@
 /*
- * The library's lock, and what fork does to it.
+ * The library's lock, and the effect of fork on it.
  *
- * It is not a pthread_mutex_t, because a signal handler may call the library while its
- * own thread is inside: that must be an error, not a deadlock.
+ * It is not a pthread_mutex_t, because a signal handler may call the library while its own
+ * thread is inside. That must be an error, not a deadlock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ static void end(const struct entry_state *st)
 	errno = st->err;
 }
 
-/* A child must not get the lock from a thread that it does not have. */
+/* A thread that is not in the child must not hold the lock there. */
 static bool fork_locked;
 
 static void before_fork(void)
@@ -91,7 +91,7 @@ static void after_fork_parent(void)
 	}
 }
 
-/* The child is no supplier: the parent's segment and claims are the parent's. */
+/* The child is not a supplier: the segment and the claims belong to the parent. */
 static void after_fork_child(void)
 {
 	state_after_fork();
@@ -104,7 +104,7 @@ static void install(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* For the thread that publishes late: it can try again later and reports no error. */
+/* For the thread that publishes late. It can try again later, so it reports no error. */
 bool spmi_enter_late(struct entry_state *st)
 {
 	begin(st);
@@ -117,8 +117,8 @@ bool spmi_enter_late(struct entry_state *st)
 }
 
 /*
- * A child of _Fork, for which no handler runs, may have been made while another thread was
- * inside. That thread is not in the child, and will not give the lock back.
+ * _Fork runs no handlers. Its child may have been made while another thread was inside. That
+ * thread is not in the child, so it never gives the lock back.
  */
 static void take_from_nobody(void)
 {
@@ -154,7 +154,10 @@ void spmi_leave(struct entry_state *st)
 	end(st);
 }
 
-/* If it does not get the lock, its own thread has it, and then no other thread is inside either. */
+/*
+ * If this call does not get the lock, its own thread has it. Then no other thread is inside
+ * either.
+ */
 bool spmi_enter_update(struct entry_state *st)
 {
 	begin(st);

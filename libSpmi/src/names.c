@@ -1,4 +1,4 @@
-/* What may be a path and a name. */
+/* Which paths and names are allowed. */
 #include <string.h>
 
 #include "internal.h"

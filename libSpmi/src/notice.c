@@ -1,9 +1,9 @@
 /*
- * What the agent tells the supplier: SiShGoAway, SiShInterval and SiShSubscrib, in a file of
- * the agent's own. Programs read these fields in the control area without calling the
- * library, so the file is mapped there. The mapping is private: once a program stores to a
- * page, it no longer sees what the agent writes there. The file is mapped twice, so that a
- * program that stores 0 to SiShGoAway still sees the other two fields change.
+ * What the agent tells the supplier: SiShGoAway, SiShInterval and SiShSubscrib, in a file of the
+ * agent. Programs read these fields in the control area without calling the library, so the file
+ * is mapped there. The mapping is private: once a program stores to a page, it no longer sees
+ * what the agent writes there. The file is mapped twice, so that a program that stores 0 to
+ * SiShGoAway still sees the other two fields change.
  *
  * By truncating the file the agent can make these two pages inaccessible, and no others. The
  * library takes no offset, size or index from the file.

@@ -1,4 +1,4 @@
-/* Loading libpcp: once, whole or not at all, and for ever. */
+/* Loads libpcp: once, completely or not at all, and never unloads it. */
 #include <errno.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "pcp.h"
 
-/* Weak, so that no program has to be linked with another library for it. */
+/* Weak, so that no program needs another library to be linked because of it. */
 extern void *dlsym(void *, const char *) __attribute__((weak));
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -24,7 +24,7 @@ static const char *const names[] = {
 #undef X
 };
 
-/* libpcp ends a program that calls it while PCP's configuration is not there. */
+/* libpcp ends a program that calls it if PCP's configuration is not there. */
 static bool configured(char *path, size_t size)
 {
 	const char *conf = getenv("PCP_CONF"), *dir = getenv("PCP_DIR");
@@ -49,8 +49,9 @@ static int resolve(void *library, void **addresses)
 }
 
 /*
- * dlopen, or NULL in a program without a dynamic linker. It is looked up by its name, because
- * the linker warns of each mention of it in a static program, and most of them only supply.
+ * Calls dlopen; returns NULL in a program without a dynamic linker. It finds dlopen by its
+ * name, because the linker warns about each use of it in a static program, and most static
+ * programs only supply.
  */
 static void *open_library(const char *name)
 {

@@ -2,10 +2,10 @@
  * What the library uses of libpcp, declared here so that it builds without libpcp's headers.
  * test/pcptypes.c compares all of it with the real header.
  *
- * libpcp is loaded by the first function that reads, so that a program that only supplies
- * statistics is not linked with it. libpcp.so.3 belongs to PCP 4 to 6, libpcp.so.4 to PCP 7. On
- * what is used here they differ in one point: the fraction of a time stamp is in microseconds
- * in the first, in nanoseconds in the second.
+ * The first function that reads loads libpcp, so that a program that only supplies
+ * statistics is not linked with it. libpcp.so.3 belongs to PCP 4 to 6, libpcp.so.4 to PCP 7.
+ * In what is used here they differ in one point: the fraction of a time stamp is in
+ * microseconds in the first, and in nanoseconds in the second.
  */
 #ifndef SPMI_PCP_H
 #define SPMI_PCP_H
@@ -73,7 +73,7 @@ struct pcp_labelset {
 	unsigned int inst;
 	int nlabels;
 	char *json;
-	unsigned int lengths; /* of json, and flags */
+	unsigned int lengths; /* length of json, and flags */
 	struct pcp_label *labels;
 	void *hash;
 };
@@ -97,7 +97,7 @@ enum {
 #define PCP_NO_INST (-1)
 #define PCP_NO_PMID 0xffffffffu
 
-enum { /* the error codes of a request that pmcd itself has answered, and of an archive's end */
+enum { /* the error codes of a request that pmcd itself has answered, and of the end of an archive */
 	PCP_ERR_BASE = -12345,
 	PCP_ERR_TIMEOUT = -12353,
 	PCP_ERR_IPC = -12366,
@@ -106,7 +106,7 @@ enum { /* the error codes of a request that pmcd itself has answered, and of an 
 	PCP_ERR_NOTCONN = -12391
 };
 
-/* X(result, name, arguments): every function that is used. */
+/* X(result, name, arguments) lists every function that is used. */
 #define PCP_FUNCTIONS(X) \
 	X(int, pmNewContext, (int, const char *)) \
 	X(int, pmDestroyContext, (int)) \
@@ -147,10 +147,10 @@ struct pcp {
 #define X(type, name, args) type(*name) args;
 	PCP_FUNCTIONS(X)
 #undef X
-	bool nanoseconds; /* of time stamps */
+	bool nanoseconds; /* time stamps have nanoseconds */
 };
 
-/* pcp.c: the functions, or NULL with the error set. The same pointer for ever. */
+/* pcp.c: returns the functions, or NULL with the error set. The pointer never changes. */
 const struct pcp *pcp_load(void);
 
 #endif

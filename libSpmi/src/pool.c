@@ -1,7 +1,7 @@
 /*
- * Memory of the reading half, which is given back piece by piece or all at once. Sizes are
- * powers of two. It is unsafe nowhere, as arena.c is, so that SpmiExit may be called in a
- * signal handler that has interrupted malloc.
+ * Memory of the reading half, which is given back piece by piece or all at once. Sizes
+ * are powers of two. Like arena.c, it does not use malloc, so that SpmiExit may be
+ * called in a signal handler that has interrupted malloc.
  */
 #include <string.h>
 

@@ -59,7 +59,10 @@ static bool all_done(const struct supplier *s)
 	return !spmi_state.registered || (s->published && s->told);
 }
 
-/* Whether nothing is left to do. Called by the library's thread, now and then. */
+/*
+ * Does what can be done now, and returns whether nothing is left to do. The library's thread
+ * calls it now and then.
+ */
 static bool attempt(void)
 {
 	struct supplier *s = &spmi_state.supplier;
@@ -79,7 +82,7 @@ static bool attempt(void)
 	return done;
 }
 
-/* Starts the thread that does the late work. If that fails, the program's next call does the work. */
+/* Starts the thread that does the late work. If that fails, the program's next call does it. */
 void publish_begin(void)
 {
 	if (!all_done(&spmi_state.supplier))
@@ -92,7 +95,7 @@ void publish_wait(void)
 	late_wait(&late);
 }
 
-/* In a child, which has no such thread. */
+/* Called in a child, which does not have the thread. */
 void publish_forget(void)
 {
 	late_forget(&late);

@@ -7,7 +7,7 @@
 
 struct reader reader;
 
-/* What reading needs the first time. */
+/* Prepares for the first call that reads. */
 static int reader_begin(void)
 {
 	int err;
@@ -30,13 +30,13 @@ static int reader_begin(void)
 	return err;
 }
 
-/* What the program knows already needs no pmcd. */
+/* Questions about what the program already knows need no pmcd. */
 int reader_ready(void)
 {
 	return reader.up ? 0 : reader_begin();
 }
 
-/* For calls that look things up; they go on with what is known if there is no pmcd. */
+/* For calls that look things up. If there is no pmcd, they go on with what is known. */
 static int ready_to_look(void)
 {
 	int err = reader_ready();
@@ -53,7 +53,10 @@ int reader_ready_to_ask(void)
 	return err ? err : source_open();
 }
 
-/* Frees all that belongs to the program. The connection waits for the next call that reads. */
+/*
+ * Frees all that belongs to the program. The connection is closed by the next call that
+ * reads.
+ */
 void reader_end(void)
 {
 	if (reader.pcp)
@@ -204,7 +207,10 @@ static bool belongs(struct node *n, const struct stat *s)
 	return other != NULL;
 }
 
-/* Names of contexts, the nearest ones first, are put before what there is. */
+/*
+ * Writes the names of contexts from the end, the nearest context first, before the text
+ * that is there.
+ */
 static char *path_of(const struct node *n, const struct stat *s, int levels)
 {
 	const struct node *up;
@@ -290,7 +296,7 @@ EXPORT struct SpmiStatSet *SpmiCreateStatSet(void)
 
 struct SpmiStatSet *SpmiCreateStatSet_time64(void);
 
-/* What Spmidef.h makes of it where struct timeval is wider than here. */
+/* The function that Spmidef.h substitutes where struct timeval is wider than here. */
 EXPORT struct SpmiStatSet *SpmiCreateStatSet_time64(void)
 {
 	return set_create(false, true);
@@ -384,7 +390,7 @@ EXPORT struct SpmiStatVals *SpmiNextVals(struct SpmiStatSet *StatSet, struct Spm
 	return v ? &v->pub : NULL;
 }
 
-enum { NEGATIVE = -2 }; /* what stands for a value in case of an error */
+enum { NEGATIVE = -2 }; /* stands for the value if there is an error */
 
 static float value_of(const struct vals *v)
 {

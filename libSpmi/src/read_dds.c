@@ -1,7 +1,8 @@
 /*
- * The contexts of suppliers, which the agent dds exports: rtime.dds.context has the contexts,
- * and the metrics below dds are their statistics, which the label path tells. Those of
- * volatile contexts have an asterisk in the path, and each instance has a path of its own.
+ * The contexts of suppliers, which the agent dds exports. rtime.dds.context has the
+ * contexts. The metrics below dds are their statistics, and the label path says of which
+ * context. For volatile contexts the path has an asterisk, and each instance has a path of
+ * its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct dds_stat { /* what the labels of a metric below dds say */
 	int hint;
 };
 
-/* Labels are JSON: a string has quotation marks, and may have escapes. */
+/* Labels are JSON: a string has quotation marks and may have escapes. */
 static bool label(const struct pcp_labelset *s, const char *name, char *to, size_t size)
 {
 	size_t n = 0, from, end;
@@ -109,7 +110,10 @@ static bool is_number(const struct dds_stat *d)
 	return metric_ready(d->metric) && d->metric->type >= 0 && d->metric->type <= PCP_TYPE_DOUBLE;
 }
 
-/* The context of that path below Top, made if it has to be; of its first len bytes. */
+/*
+ * Finds the context at the first len bytes of path, below Top. If make is set, it makes a
+ * missing one.
+ */
 static struct node *dds_node(const char *path, size_t len, bool make)
 {
 	struct node *n = reader.top, *parent;

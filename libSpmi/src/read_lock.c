@@ -47,7 +47,7 @@ static void unlock(void)
 		syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* What a child of _Fork, for which no handler runs, has of its parent it may not use. */
+/* A child of _Fork must not use what it has inherited, because no handler runs for it. */
 static bool inherited(void)
 {
 	pid_t pid = __atomic_load_n(&holder_pid, __ATOMIC_RELAXED);
@@ -62,7 +62,7 @@ static void begin_anew(void)
 	__atomic_store_n(&holder_pid, 0, __ATOMIC_RELAXED);
 }
 
-/* Waits as long as it takes: each call ends when pmcd answers, or libpcp gives up. */
+/* Waits without a limit: each call ends when pmcd answers or libpcp gives up. */
 static bool lock(int me)
 {
 	const struct timespec limit = { 0, 100000000 };
@@ -77,7 +77,7 @@ static bool lock(int me)
 		}
 		if (held_by(me))
 			return false;
-		if (inherited()) { /* the thread that is inside is the parent's */
+		if (inherited()) { /* the thread that is inside belongs to the parent */
 			begin_anew();
 			__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
 			continue;
@@ -90,7 +90,7 @@ static bool lock(int me)
 	}
 }
 
-/* libpcp has locks of its own, which a child must not get from a thread that it does not have. */
+/* libpcp has locks of its own. A thread that is not in the child must not hold them there. */
 static void before_fork(void)
 {
 	int me = self();
@@ -198,7 +198,10 @@ void read_leave(struct read_entry *st)
 	end(st);
 }
 
-/* Whether it got the lock. It does not in a signal handler that has interrupted a reading call. */
+/*
+ * Returns whether it got the lock. In a signal handler that has interrupted a reading call it
+ * does not.
+ */
 bool read_try_exit(void)
 {
 	return lock(self());

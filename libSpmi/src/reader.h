@@ -1,10 +1,10 @@
 /*
- * What the files of the reading half share. Its functions have one lock of their own, that of
- * read_lock.c, and all of this is called with it held, except where it says otherwise.
+ * What the files of the reading half share. The reading half has its own lock, in read_lock.c.
+ * All of its functions are called with that lock held, except where it says otherwise.
  *
  * The contexts form a tree of nodes. A node's context may be a line of the table of contexts
- * (struct class), a supplier's, or part of the name of a PCP metric. Statistics belong to a class, whose
- * contexts share them, or to one node.
+ * (struct class), a supplier's context, or part of the name of a PCP metric. Statistics belong
+ * to a class, whose contexts share them, or to one node.
  */
 #ifndef SPMI_READER_H
 #define SPMI_READER_H
@@ -14,41 +14,41 @@
 #include "internal.h"
 #include "pcp.h"
 
-/* read_lock.c: 0, or SiLocked or SiNotInit with the error set. */
+/* read_lock.c: returns 0, or SiLocked or SiNotInit with the error set. */
 struct read_entry {
 	int err;
 	int cancel;
 };
 int read_enter(struct read_entry *st);
 void read_leave(struct read_entry *st);
-bool read_try_exit(void); /* for SpmiExit: whether nobody is inside */
+bool read_try_exit(void); /* for SpmiExit: whether no thread is inside */
 void read_exit_done(void);
 
-/* pool.c: memory that can be given back, from an arena, zeroed. */
+/* pool.c: zeroed memory from an arena that can be given back piece by piece. */
 #define POOL_CLASSES 40
 struct pool {
 	struct arena arena;
 	void *free[POOL_CLASSES];
 };
-void *pool_alloc(struct pool *p, size_t len); /* NULL: none, and the error is set */
+void *pool_alloc(struct pool *p, size_t len); /* NULL with the error set if there is no memory */
 void pool_free(struct pool *p, void *at, size_t len);
 char *pool_text(struct pool *p, const char *text, size_t len);
 
-/* What the table finds by number: the handles and structures that programs have. */
+/* What the table finds by number: the handles and structures that programs hold. */
 enum { KIND_CX = 16, KIND_STAT, KIND_NAME, KIND_METRIC, KIND_SET, KIND_VALS,
        KIND_HOTSET, KIND_HOT, KIND_PEER, KIND_CLASS };
 
 struct metric {
 	struct entry by_name;
-	char *name;       /* in PCP */
+	char *name;       /* the name in PCP */
 	char *expression; /* of a derived metric, or NULL */
 	unsigned int pmid, indom;
 	int type, sem;
 	char where[64];   /* file and line of an expression */
-	int status;       /* 0, or libpcp's error code: it is not there */
-	uint32_t gen;     /* of the connection that all this is from */
-	bool listed;      /* among the suppliers' */
-	uint32_t stamp;   /* scratch for whoever collects metrics */
+	int status;       /* 0, or libpcp's error code if it is not there */
+	uint32_t gen;     /* of the connection that all this was read from */
+	bool listed;      /* it is in the list of the suppliers' metrics */
+	uint32_t stamp;   /* scratch for code that collects metrics */
 	int index;
 };
 
@@ -59,8 +59,8 @@ struct stat {
 	struct stat *next;
 	struct metric *metric;
 	double scale;
-	int inst;       /* PCP_NO_INST: that of the context */
-	bool gone;      /* of a node's own: not there any more */
+	int inst;       /* PCP_NO_INST: the instance is that of the context */
+	bool gone;      /* a node's own statistic that is not there any more */
 	uint32_t mark;
 };
 
@@ -76,7 +76,7 @@ struct class { /* a line of the table of contexts, with the lines of its statist
 	enum SiInstFreq freq;
 	bool star;        /* instances of a metric's domain */
 	enum naming naming;
-	struct metric *metric; /* that has the instances; NULL: those of the class below, grouped */
+	struct metric *metric; /* whose instances these are; NULL: the instances of the class below, grouped */
 	struct stat *stats;
 };
 
@@ -87,23 +87,23 @@ struct node {
 	struct SpmiCxLink link;
 	struct entry by_handle, by_name;
 	struct node *parent, *child, *last, *next;
-	struct node *younger, *older; /* among the deleted ones */
+	struct node *younger, *older; /* neighbours in the list of deleted nodes */
 	enum origin origin;
 	struct class *class;
 	struct stat *stats; /* its own, if it has no class */
 	char *path;         /* FROM_PCP: the metric's name so far */
-	struct metric *metric; /* FROM_PCP: whose instances are the statistics */
+	struct metric *metric; /* FROM_PCP: its instances are the statistics */
 	int inst;
-	int refs;           /* sets that have it */
+	int refs;           /* number of sets that use it */
 	uint32_t mark;
-	uint32_t gen;       /* of the connection that its subcontexts are from */
-	int64_t when;       /* they were last asked for, in ms */
+	uint32_t gen;       /* the connection that its subcontexts were read from */
+	int64_t when;       /* when they were last asked for, in ms */
 };
 
 struct reading {
 	bool is;
 	uint32_t gen; /* of the connection */
-	bool whole; /* an integer, in l; otherwise in d */
+	bool whole; /* the value is an integer, in l; otherwise it is in d */
 	int64_t l;
 	double d;
 	struct timespec at;
@@ -113,14 +113,14 @@ struct set { /* of either kind */
 	struct entry by_set;
 	struct set *next, *prev;
 	bool hot;
-	struct SpmiStatSet pub; /* SpmiHotSet is the same */
+	struct SpmiStatSet pub; /* SpmiHotSet has the same layout */
 	struct { int64_t t[4]; } wide; /* the same for programs with a wider time */
 	struct vals *vals;  /* the last one added comes first */
 	struct hot *hots;   /* the first one added comes first */
 	struct timespec time;
-	uint32_t force;     /* the last forced reading that it has followed */
-	bool read, changed; /* changed: has statistics that were never read */
-	uint32_t version;   /* of the list of vals; no other set has the same */
+	uint32_t force;     /* the last forced reading that this set has followed */
+	bool read, changed; /* changed: it has statistics that were never read */
+	uint32_t version;   /* of the list of vals; no two sets share a number */
 };
 
 struct vals {
@@ -132,7 +132,7 @@ struct vals {
 	struct stat *stat;
 	struct reading now;
 	bool has_rate;
-	double rate; /* of a counter, a second */
+	double rate; /* of a counter, per second */
 	uint32_t in_profile; /* scratch */
 	int hint;
 };
@@ -144,7 +144,7 @@ struct peer { /* a subcontext of a hotset's grandparent */
 	struct reading now;
 	bool has_rate;
 	double change;
-	double value; /* what is compared: a level, or a rate a second */
+	double value; /* what is compared: a level, or a rate per second */
 	int hint;
 };
 
@@ -155,10 +155,10 @@ struct hot {
 	struct set *set;
 	struct node *node;  /* the grandparent */
 	char name[SI_MAXNAME];
-	bool group;         /* it stands for one of each subcontext of the grandparent */
-	struct hot *owner;  /* the one that stands for it, or NULL */
+	bool group;         /* it stands for a set of peers below each subcontext of the grandparent */
+	struct hot *owner;  /* the group that it belongs to, or NULL */
 	struct peer *peers; /* in the order of the subcontexts */
-	int room;           /* of items and values */
+	int room;           /* number of items and values that fit */
 	float *values;
 	struct peer **order;
 };
@@ -169,13 +169,13 @@ struct reader {
 	const struct pcp *pcp;
 	struct class *classes; /* that of Top */
 	struct node *top;
-	struct node *oldest, *youngest; /* of the deleted nodes */
+	struct node *oldest, *youngest; /* in the list of deleted nodes */
 	int deleted;
-	struct dds_stat *dds; /* the statistics of suppliers, see read_dds.c */
+	struct dds_stat *dds; /* the statistics of suppliers; see read_dds.c */
 	struct set *sets;
-	char *path; /* that SpmiStatGetPath has returned */
+	char *path; /* the path that SpmiStatGetPath returned last */
 	size_t path_len;
-	char refused[160]; /* the first line of the table that was refused */
+	char refused[160]; /* the first line of the table that was refused, with the reason */
 	uint32_t force, mark, stamp, versions;
 	bool up;
 };
@@ -211,7 +211,7 @@ bool value_read(const struct metric *m, const struct pcp_result *r, int inst, in
 int classes_load(void);
 
 /* tree.c */
-struct node *node_of(SpmiCxHdl handle); /* NULL is Top; or NULL with the error set */
+struct node *node_of(SpmiCxHdl handle); /* NULL is Top; returns NULL with the error set */
 struct node *node_of_link(const struct SpmiCxLink *link);
 struct stat *stat_of(SpmiStatHdl handle);
 struct stat *stat_of_link(const struct SpmiStatLink *link);
@@ -228,7 +228,7 @@ struct node *node_next(const struct node *n);
 void node_sweep(struct node *n, uint32_t mark);
 bool node_is(const struct node *n); /* whether it is there */
 struct stat *node_stats(struct node *n);
-struct stat *stat_first(struct stat *s); /* it, or the next that is there */
+struct stat *stat_first(struct stat *s); /* returns s, or the next one that is there */
 struct stat *node_stat(struct node *n, const char *name);
 int stat_path(struct node *from, const char *path, struct node **node, struct stat **stat);
 struct stat *stat_new(const char *name, struct metric *m);
@@ -254,7 +254,7 @@ struct vals *vals_of(struct set *s, const void *pub);
 struct vals *vals_add(struct set *s, struct node *n, struct stat *st);
 void vals_remove(struct set *s, struct vals *v);
 void set_read(struct set *s);
-struct wanted { /* metrics of one fetch */
+struct wanted { /* the metrics of one fetch */
 	unsigned int *pmids;
 	int count, room;
 };
@@ -269,6 +269,6 @@ struct hot *hot_add(struct set *s, struct node *n, const char *name, const struc
 int hot_check(const struct SpmiHotVals *arguments, int maxresp, int frequency, int severity, int trap_no);
 void hot_free(struct set *s, struct hot *h);
 void hot_read(struct set *s);
-struct hot *hot_shown(struct hot *h); /* it, or the next that programs are shown */
+struct hot *hot_shown(struct hot *h); /* returns h, or the next one that programs may see */
 
 #endif

@@ -1,4 +1,4 @@
-/* What SpmiDdsInit is asked for, before anything is done. */
+/* Checks the arguments of SpmiDdsInit before anything is done. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

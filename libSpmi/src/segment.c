@@ -1,7 +1,7 @@
 /*
- * The file of a segment. A range of addresses is reserved once, and the file grows under
- * it, so that pointers into it stay valid. Blocks are allocated before anything is stored
- * there, so that a full file system is an error here and not a signal later.
+ * The file of a segment. A range of addresses is reserved once, and the file grows
+ * within it, so that pointers into it stay valid. Storage is allocated before anything
+ * is stored there. So a full file system is an error here and not a signal later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 enum { MIB = 1 << 20, DATA_REGION = 64 << 10 };
 
-/* The reserved range outlives the segment: a thread may still store through an old
- * pointer after SpmiExit, and must hit nothing that matters. */
+/* The reserved range outlives the segment: after SpmiExit a thread may still store
+ * through an old pointer, and must not damage anything. */
 static char *range;
 static uint64_t range_len;
 static uint64_t range_used; /* the part that the program may have pointers into */
@@ -32,7 +32,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Maps a file, or memory without one where fd is -1. */
+/* Maps a file, or private memory if fd is -1. */
 static char *map_at(char *at, uint64_t len, int fd, uint64_t off)
 {
 	int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -57,7 +57,7 @@ static int map_segment(struct segment *s, int fd)
 		return spmi_fail_errno("segment: mapping", errno == EAGAIN ? ENOMEM : errno);
 	s->base = p;
 	s->limit = range_len = len;
-	if (!range) /* otherwise it is the same, and a signal handler may be reading it */
+	if (!range) /* otherwise it is unchanged, and a signal handler may be reading it */
 		range = p;
 	return 0;
 }
@@ -70,14 +70,14 @@ static void set_end(struct segment *s, uint64_t end)
 	__atomic_store_n(&range_end, end, __ATOMIC_RELEASE);
 }
 
-/* Where the segment lies, or has lain, and how long it is. Needs no lock. */
+/* Returns where the segment is or was, and how long it is. Needs no lock. */
 char *segment_range(uint64_t *end)
 {
 	*end = __atomic_load_n(&range_end, __ATOMIC_ACQUIRE);
 	return *end ? range : NULL;
 }
 
-/* In a child: what is in the range is the parent's. */
+/* Called in a child: the memory in the range belongs to the parent. */
 void segment_disown(void)
 {
 	__atomic_store_n(&range_end, 0, __ATOMIC_RELAXED);
@@ -116,18 +116,18 @@ int segment_create(struct segment *s, struct place *p)
 	return err ? err : map_segment(s, p->file.fd);
 }
 
-/* A segment without a file, until there is a directory for one. */
+/* Makes a segment without a file, for the time until there is a directory. */
 int segment_own(struct segment *s)
 {
 	int err = map_segment(s, -1);
 
 	if (!err)
-		madvise(s->base, (size_t)s->limit, MADV_NOHUGEPAGE); /* a small one is to stay small */
+		madvise(s->base, (size_t)s->limit, MADV_NOHUGEPAGE); /* so that a small segment stays small */
 	set_own(s, true);
 	return err;
 }
 
-/* Makes the file of a segment that had none, of the length that it has by now. */
+/* Makes the file of a segment that had none, in the segment's present length. */
 static int make_whole_file(struct segment *s, struct place *p)
 {
 	int err = make_file(p);
@@ -183,7 +183,7 @@ int segment_extend(struct segment *s, struct place *p, uint64_t end)
 	return 0;
 }
 
-/* A page behind the end that nothing can be stored in. */
+/* Makes a page behind the end that does not accept stores. */
 int segment_guard(struct segment *s, struct place *p)
 {
 	uint64_t guard = s->end;
@@ -211,7 +211,7 @@ int segment_publish(struct segment *s, struct place *p)
 	return 0;
 }
 
-/* Tells readers that it is over. Needs no lock and no memory. */
+/* Tells readers that the supplier has ended. Needs no lock and no memory. */
 void segment_withdraw(const struct segment *s, const struct place *p)
 {
 	if (s->header)
@@ -219,7 +219,7 @@ void segment_withdraw(const struct segment *s, const struct place *p)
 	segment_remove(p);
 }
 
-/* Removes the file, under the name that it has by now. */
+/* Removes the file under its present name. */
 void segment_remove(const struct place *p)
 {
 	if (p->name[0] && holds(&p->dir))
@@ -231,7 +231,10 @@ static void unmap_file(char *at, uint64_t len, int prot)
 	mmap(at, (size_t)len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* Puts private memory where the segment was, and nothing where it might have grown. */
+/*
+ * Puts private memory where the segment was, and makes the room for its growth
+ * inaccessible.
+ */
 void segment_detach(struct segment *s)
 {
 	uint64_t used = round_up(s->end, page_size());

@@ -1,4 +1,4 @@
-/* Sets of statistics, and what they have in common with hotsets. */
+/* Sets of statistics, and the code that they share with hotsets. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -54,7 +54,7 @@ void set_free(struct set *s)
 	pool_free(&reader.pool, s, sizeof(*s));
 }
 
-/* A forced reading makes what all sets have obsolete. */
+/* A forced reading makes the values of all sets obsolete. */
 bool set_stale(struct set *s, bool force)
 {
 	if (force)
@@ -75,7 +75,7 @@ struct timespec now_time(void)
 	return t;
 }
 
-/* Sets both stamps: time, and the time since the reading before. */
+/* Sets both stamps: the time, and the time since the last reading. */
 void set_time(struct set *s, const struct timespec *at)
 {
 	int64_t us = s->time.tv_sec ? (int64_t)(at->tv_sec - s->time.tv_sec) * 1000000 +
@@ -94,7 +94,7 @@ void set_time(struct set *s, const struct timespec *at)
 
 /* What is fetched */
 
-/* Enters a metric once. Returns false if it is not there, or no memory is. */
+/* Enters a metric once. Returns false if the metric is not there or there is no memory. */
 bool want(struct wanted *w, struct metric *m)
 {
 	unsigned int *more;
@@ -140,7 +140,7 @@ static long to_long(double d)
 	return d >= top ? (long)(~0ul / 2) : d <= -top ? (long)(~0ul / 2 + 1) : isnan(d) ? 0 : (long)d;
 }
 
-/* The change of a counter and its rate a second; false if nothing can be said of them. */
+/* Finds the change of a counter and its rate per second. Returns false if they are unknown. */
 bool take_reading(const struct stat *st, const struct reading *old, const struct reading *new, double *change,
 		  double *rate)
 {
@@ -152,7 +152,7 @@ bool take_reading(const struct stat *st, const struct reading *old, const struct
 	seconds = seconds_between(&old->at, &new->at);
 	*change = new->whole ? (double)(int64_t)((uint64_t)new->l - (uint64_t)old->l) : new->d - old->d;
 	*change *= st->scale;
-	if (!(seconds > 0) || *change < 0) { /* it has begun anew */
+	if (!(seconds > 0) || *change < 0) { /* the counter has started again */
 		*change = 0;
 		return false;
 	}
@@ -216,7 +216,7 @@ static int inst_of(const struct vals *v)
 	return v->stat->inst != PCP_NO_INST ? v->stat->inst : v->node->inst;
 }
 
-/* The first reading of a counter is that of when it was added, so that the next has a rate. */
+/* Reads a counter when it is added, so that the next reading has a rate. */
 static void first_reading(struct set *s, struct vals *v)
 {
 	struct wanted w = { NULL, 0, 0 };
@@ -288,7 +288,7 @@ void vals_remove(struct set *s, struct vals *v)
 	pool_free(&reader.pool, v, sizeof(*v));
 }
 
-/* Asks for the instances that the set has, of each domain once. */
+/* Asks for the instances that the set has, once for each domain. */
 static void set_profile(struct set *s, int count)
 {
 	struct vals *v, *other;
@@ -338,7 +338,7 @@ static struct pcp_result *set_fetch(struct set *s)
 	return r;
 }
 
-/* One fetch. If the connection has broken, another one over a new connection. */
+/* Makes one fetch. If the connection has broken, it makes another over a new connection. */
 void set_read(struct set *s)
 {
 	struct pcp_result *r = NULL;
@@ -351,7 +351,7 @@ void set_read(struct set *s)
 		if (r || source_gen())
 			break;
 	}
-	spmi_ok(); /* that there is no pmcd is said in each value */
+	spmi_ok(); /* each value says that there is no pmcd */
 	for (v = s->vals; v; v = v->next) {
 		struct reading new;
 

@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-#define AT SPMI_PAGE_ /* in the segment: the agent's pages are pages of it */
+#define AT SPMI_PAGE_ /* offset in the segment, so that the agent's pages are whole pages of the segment */
 
 _Static_assert(sizeof(struct seg_header) <= AT, "the header comes before");
 _Static_assert(offsetof(SpmiShare, SiShT) % sizeof(((SpmiShare *)0)->SiShT.tv_sec) == 0,
@@ -15,7 +15,7 @@ _Static_assert(offsetof(SpmiShare, SiShInterval) == SPMI_PAGE_ + offsetof(struct
 	       offsetof(SpmiShare, SiShSubscrib) == SPMI_PAGE_ + offsetof(struct seg_notice, subscrib),
 	       "the second page");
 
-/* Length, with what is left free before it. */
+/* Returns the length, with the free space before it. */
 uint64_t share_size(void)
 {
 	return AT - sizeof(struct seg_header) + sizeof(SpmiShare);

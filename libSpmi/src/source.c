@@ -1,7 +1,7 @@
 /*
- * The connection to pmcd, or the archive. There is one for the process, made by the first call
- * that needs it, and made anew after it has broken. Whatever was learnt of metrics belongs to
- * a connection; source_gen tells them apart.
+ * The connection to pmcd, or the archive. The process has one. The first call that needs it
+ * makes it; when it has broken, the next call makes a new one. Everything that was learnt
+ * about metrics belongs to one connection. source_gen tells connections apart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ static int context = -1; /* of libpcp */
 static int outside = -1; /* the context that the program itself was using in this thread */
 static bool inside;
 static bool is_archive;
-static bool stale;       /* the context is from before SpmiExit */
+static bool stale;       /* the context was made before SpmiExit */
 static uint32_t gen, connections;
-static const struct set *profile; /* whose instances are asked for; NULL: all */
+static const struct set *profile; /* the set whose instances are asked for; NULL: all */
 static uint32_t profile_version;
 static int64_t archive_start, opened, wait_until; /* ns */
 static unsigned derived;
@@ -76,7 +76,10 @@ static int fail(const char *what, const char *name, int code, const char *advice
 	return spmi_fail(SiInitFailed, "%s %.60s: %s; %s", what, name, text, advice);
 }
 
-/* The label's second field of 8 bytes is when the archive begins, in each version of libpcp. */
+/*
+ * In each version of libpcp, the second field of 8 bytes in the label is the time when the
+ * archive begins.
+ */
 static int rewind_archive(const char *name)
 {
 	union {
@@ -120,7 +123,7 @@ static int new_context(const char *archive, const char *host)
 			    fail("no pmcd at", host, context, "start pmcd there, or set SPMI_HOST to a host that runs it");
 }
 
-/* After an attempt that took long, calls fail at once for as long as it took. */
+/* If an attempt took long, calls fail at once for as long as it took. */
 static int connect_source(void)
 {
 	const char *host = secure_getenv("SPMI_HOST");
@@ -142,7 +145,7 @@ static int connect_source(void)
 	return 0;
 }
 
-/* Makes the context that of this thread, until source_leave. */
+/* Makes ours the current context of this thread, until source_leave. */
 int source_open(void)
 {
 	if (!inside)
@@ -155,7 +158,7 @@ int source_open(void)
 	return connect_source();
 }
 
-/* A program may use libpcp itself, and finds the context that it was using. */
+/* A program may use libpcp itself. This gives the context that it was using back to it. */
 void source_leave(void)
 {
 	if (inside && outside >= 0)
@@ -191,7 +194,7 @@ struct metric *metric_get(const char *name, size_t len, const char *expression)
 	return m;
 }
 
-/* libpcp's message has several lines, of which the last says what is wrong. */
+/* libpcp's message has several lines. The last one says what is wrong. */
 static void note_refused(const struct metric *m, char *message)
 {
 	char *last;
@@ -204,8 +207,8 @@ static void note_refused(const struct metric *m, char *message)
 }
 
 /*
- * libpcp keeps derived metrics with the context. One of a metric that is not there is refused
- * in the look-up; what is refused here is not an expression.
+ * libpcp keeps derived metrics with the context. If an expression names a metric that is not
+ * there, the look-up refuses it. What is refused here is not a valid expression.
  */
 static int define(struct metric *m, char *name, size_t size)
 {
@@ -273,7 +276,10 @@ int source_instances(unsigned int indom, int **insts, char ***names)
 	return n;
 }
 
-/* Agents that make an instance when they are asked for it, as rtlan does, do so here. */
+/*
+ * Looks an instance up. Some agents, such as rtlan, make an instance when they are asked for
+ * it.
+ */
 int source_instance(unsigned int indom, const char *name)
 {
 	int n = is_archive ? reader.pcp->pmLookupInDomArchive(indom, name) : reader.pcp->pmLookupInDom(indom, name);

@@ -5,10 +5,10 @@
 #include "internal.h"
 
 struct state {
-	pid_t pid;        /* that called SpmiInit; others are its children */
+	pid_t pid;        /* of the process that called SpmiInit; others are its children */
 	bool initialized; /* SpmiInit has succeeded */
-	uint32_t timeout; /* the argument of SpmiInit, as in the segment's header; 0 for none */
-	bool registered;  /* SpmiDdsInit has */
+	uint32_t timeout; /* the argument of SpmiInit, as in the segment's header; 0: none */
+	bool registered;  /* SpmiDdsInit has succeeded */
 	struct supplier supplier;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Linear hashing: the table grows by one bucket with each entry, so that no insertion takes
- * longer because the table is large.
+ * Linear hashing: the table grows by one bucket with each entry. So an insertion into a
+ * large table takes no longer than one into a small table.
  */
 #include <string.h>
 
@@ -31,7 +31,10 @@ static bool same(const struct key *a, const struct key *b)
 	       (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
 }
 
-/* Array d holds the buckets FIRST << (d-1) up to FIRST << d; array 0 those before. */
+/*
+ * Array d holds the buckets from FIRST << (d-1) up to FIRST << d. Array 0 holds those
+ * before.
+ */
 static unsigned dir_of(uint32_t bucket)
 {
 	return bucket < FIRST ? 0 : 32 - (unsigned)__builtin_clz(bucket / FIRST);

@@ -1,4 +1,4 @@
-/* The program's tables: what they may hold, and entering them in the hash table. */
+/* Checks the program's tables and enters them in the hash table. */
 #include <string.h>
 
 #include "internal.h"
@@ -21,7 +21,7 @@ static bool size_fits(enum DataType type, unsigned size)
 	}
 }
 
-/* name is that of r, checked. */
+/* name is the checked name of r. */
 static int check_stat_numbers(const struct SpmiRawStat *r, const char *name)
 {
 	if ((unsigned)r->value_type > SiQuantity)
@@ -54,7 +54,7 @@ static int check_stat(const struct SpmiRawStat *r, struct raw *raw)
 	return check_stat_numbers(r, raw->name);
 }
 
-/* Enters a statistic; its name, and its number if it has one, are unique within its record. */
+/* Enters a statistic. Its name, and its number if it has one, must be unique in its record. */
 static int enter_stat(struct supplier *s, uint32_t record, struct raw *raw)
 {
 	struct key *k = &raw->by_name.key, *n = &raw->by_asn.key;
@@ -117,8 +117,8 @@ static int take_record(struct supplier *s, const cx_create *c)
 }
 
 /*
- * A vendor's context, and DDS itself, may exist already; adding it again does nothing. DDS
- * belongs to the SPMI and takes no record.
+ * DDS and a vendor's context may exist already. Adding them again does nothing. DDS belongs
+ * to the SPMI and needs no record.
  */
 static bool ignored(const struct supplier *s, const char *path, size_t len)
 {
@@ -163,7 +163,7 @@ static int take_template(struct supplier *s, const cx_create *c)
 	return 0;
 }
 
-/* Space for records of all contexts, and names of all statistics. */
+/* Allocates records for all contexts, and names for all statistics. */
 static int make_room(struct supplier *s, const struct request *r)
 {
 	uint32_t n = r->fixed_count + r->inst_count, i;
@@ -195,7 +195,7 @@ int tables_check(struct supplier *s, const struct request *r)
 	return err;
 }
 
-/* A parent may stand anywhere in the table. */
+/* A parent may be anywhere in the table. */
 static int check_parent(struct supplier *s, const struct cx *c)
 {
 	size_t len = strlen(c->path);

@@ -1,6 +1,6 @@
 /*
- * The tree of contexts. A node that is deleted stays for a while, for programs that still have
- * its handle and for sets that read it; it is used again if its context comes back.
+ * The tree of contexts. A deleted node stays for a while, for programs that still have its
+ * handle and for sets that read it. If its context comes back, the node is used again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "reader.h"
 
 enum {
-	KEPT = 1024, /* deleted nodes */
-	FRESH = 100  /* for so many milliseconds a whole subtree is not asked for again */
+	KEPT = 1024, /* number of deleted nodes that are kept */
+	FRESH = 100  /* milliseconds in which a whole subtree is not asked for again */
 };
 
 int64_t clock_ms(void)
@@ -22,7 +22,7 @@ int64_t clock_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* As much as fits; a character of several bytes is not cut in two. */
+/* Copies as much as fits. It does not cut a character of several bytes in two. */
 void copy_text(char *to, size_t size, const char *from, size_t len)
 {
 	if (len >= size) {
@@ -34,7 +34,7 @@ void copy_text(char *to, size_t size, const char *from, size_t len)
 	memcpy(to, from, len);
 }
 
-/* Handles: a pointer is looked for before it is followed. */
+/* Handles: a pointer is looked up before it is followed. */
 
 void register_object(struct entry *e, int kind, void *object)
 {
@@ -122,7 +122,10 @@ struct stat *node_stats(struct node *n)
 	return n->class ? n->class->stats : n->stats;
 }
 
-/* One of the node's own, which are in the order of their ASN.1 numbers. */
+/*
+ * Finds or makes one of the node's own statistics. These are in the order of their ASN.1
+ * numbers.
+ */
 struct stat *stat_ensure(struct node *n, const char *name, struct metric *m, unsigned short asn)
 {
 	struct stat *s, **at;
@@ -272,7 +275,10 @@ static struct node *node_new(struct node *parent, const char *name)
 	return n;
 }
 
-/* The subcontext of that name, made or brought back if it has to be. */
+/*
+ * Returns the subcontext of that name. It makes the subcontext or brings it back if
+ * necessary.
+ */
 static struct node *node_take(struct node *parent, const char *name)
 {
 	struct node *n = node_find(parent, name, strlen(name));
@@ -288,7 +294,7 @@ static struct node *node_take(struct node *parent, const char *name)
 	return n;
 }
 
-/* Two instances whose names come out alike have their numbers after the name. */
+/* If the names of two instances come out alike, their numbers follow the names. */
 struct node *node_ensure(struct node *parent, const char *name, int inst)
 {
 	struct node *n = node_find(parent, name, strlen(name));
@@ -324,7 +330,7 @@ struct node *node_first(const struct node *n)
 
 /* Contexts of the table */
 
-/* Its description, with the instance's name for a percent sign. */
+/* Writes the description. The instance's name replaces a percent sign. */
 static void describe(struct node *n, const char *instance)
 {
 	const char *from = n->class->description, *percent = n->class->star ? strchr(from, '%') : NULL;
@@ -353,7 +359,7 @@ static struct node *class_node(struct node *parent, struct class *c, const char 
 	return n;
 }
 
-/* A name as part of a path: without slashes and control characters. */
+/* Makes a name fit for a path, without slashes and control characters. */
 static void clean(char to[SI_MAXNAME], const char *from, size_t len)
 {
 	char *p;
@@ -385,7 +391,7 @@ static int add_instance(struct node *n, struct class *c, int inst, const char *i
 	return class_node(n, c, name, inst, instance) ? 0 : SiCallocFailed;
 }
 
-/* APPLICATION/TRANSACTION; of a file, its directory's own name and its name there. */
+/* Adds APPLICATION/TRANSACTION, or a file below the last name of its directory. */
 static int add_grouped(struct node *n, struct class *group, struct class *c, int inst, const char *instance)
 {
 	char name[SI_MAXNAME], leaf[SI_MAXNAME], above[256];
@@ -399,7 +405,10 @@ static int add_grouped(struct node *n, struct class *group, struct class *c, int
 	return g && class_node(g, c, leaf, inst, instance) ? 0 : SiCallocFailed;
 }
 
-/* The domain whose instances a class has; an archive may have some of its metrics only. */
+/*
+ * Finds the domain whose instances a class has. An archive may have only some of its
+ * metrics.
+ */
 static bool domain_of(const struct class *c, unsigned int *indom)
 {
 	const struct stat *s = c->stats;
@@ -580,7 +589,10 @@ static int pcp_instantiate(struct node *n)
 	return err;
 }
 
-/* Whether there are PCP metrics below that name, which is no context of the table. */
+/*
+ * Returns a node if there are PCP metrics below that name. The name is not a context of the
+ * table.
+ */
 static struct node *pcp_top(const char *name)
 {
 	char **names = NULL;
@@ -595,9 +607,9 @@ static struct node *pcp_top(const char *name)
 	return pcp_node(reader.top, name, name);
 }
 
-/* All of them */
+/* The whole tree */
 
-/* The node whose subcontexts are asked for together with this one's. */
+/* Returns the node whose subcontexts are read together with those of this node. */
 static struct node *whole(struct node *n)
 {
 	while (n->origin == FROM_DDS)
@@ -612,7 +624,10 @@ static bool is_dds(const struct node *n)
 	return n->parent == reader.top && strcmp(n->pub.name, "DDS") == 0;
 }
 
-/* After a new connection the instances of a context that is being read may have new numbers. */
+/*
+ * After a new connection, the instances of a context that is being read may have new
+ * numbers.
+ */
 void refresh(struct node *n)
 {
 	if (n->parent && whole(n->parent)->gen != source_gen())
@@ -621,7 +636,7 @@ void refresh(struct node *n)
 		instantiate(n, false);
 }
 
-/* Finds the subcontexts that are there now. Without pmcd they stay as they are. */
+/* Finds the subcontexts that are there now. Without pmcd they do not change. */
 int instantiate(struct node *n, bool always)
 {
 	struct node *w = whole(n);
@@ -654,7 +669,7 @@ int tree_begin(void)
 
 /* Names */
 
-/* An instance that its agent makes for whoever asks for it. */
+/* Finds an instance that its agent makes when it is looked up. */
 static struct node *by_look_up(struct node *n, const char *name)
 {
 	unsigned int indom;
@@ -719,7 +734,10 @@ struct stat *node_stat(struct node *n, const char *name)
 	return NULL;
 }
 
-/* An instance by its whole name, which may have slashes and be longer than a statistic's. */
+/*
+ * Finds an instance by its whole name. The name may have slashes and be longer than a
+ * statistic's name.
+ */
 static struct stat *instance_stat(struct node *n, const char *name)
 {
 	struct stat *s = node_stat(n, name);

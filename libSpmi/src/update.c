@@ -1,10 +1,11 @@
 /*
- * Updates of several values that readers see as one. The SPMI's guide has no such calls.
+ * Updates of several values that readers see as one change. The SPMI's guide has no such
+ * calls.
  *
- * Each context has a word that is odd while its values change. Readers look at it before and
- * after they read. A head before each data area says where the words lie. So these functions
- * need neither the lock nor the library's tables, and they do not touch SpmiErrno. The
- * program can overwrite the head, so the functions check it.
+ * Each context has a word that is odd while its values change. Readers look at it before
+ * and after they read. A head before each data area says where the words are. So these
+ * functions need neither the lock nor the library's tables, and they do not touch
+ * SpmiErrno. The program can overwrite the head, so the functions check it.
  */
 #include "barrier.h"
 #include "internal.h"
@@ -85,8 +86,9 @@ static int update_end(char *Area)
 }
 
 /*
- * Keeps a segment without a file from getting one during this call. If the kernel cannot stop
- * the threads (see under.c of libbase), that could lose the end of an update.
+ * Prevents a segment without a file from getting one during this call. If the kernel cannot
+ * stop the threads (see under.c of libbase), a file that comes during the call could lose
+ * the end of an update.
  */
 static int alone(int (*update)(char *), char *area)
 {
