@@ -1,13 +1,13 @@
 /*
  * The guide's example of a dynamic data supplier, SpmiDds.c: the context DDS/IBM/sample1
- * with two statistics, and a program that leaves in order when a signal ends it.
+ * with two statistics, and a program that ends properly when a signal ends it.
  *
  *	cc -o SpmiDds SpmiDds.c -lSpmi
  *
  * The guide prints this program in parts. Of the whole program it prints the four calls of
  * signal(). Its sections on the structures SpmiRawStat and cx_create give PUStats and
- * cx_table, and say that they are this program's. They are as printed, and so is
- * SpmiStopMe; mended where printing broke it:
+ * cx_table, and say that they are this program's. These and SpmiStopMe are as printed,
+ * except for repairs where printing broke them:
  *
  *	SiCounter,                      the newline behind "SiCounter," is gone (once)
  *	   SiLong, 2
@@ -19,7 +19,7 @@
  * loop is the guide's second one, which looks at SiShSubscrib and SiShInterval.
  *
  * -DFILE_NAME=... names another file for those who may not write to /etc, and -DIDLE= the
- * pause in seconds while nobody asks.
+ * pause in seconds while no client asks.
  */
 #include <stdio.h>
 

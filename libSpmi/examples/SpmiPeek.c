@@ -6,7 +6,7 @@
  *
  * See SpmiPeek(1).
  */
-#define _DEFAULT_SOURCE 1 /* getopt, in strict dialects of C */
+#define _DEFAULT_SOURCE 1 /* for getopt in strict dialects of C */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	set = SpmiCreateStatSet();
 	if (!set)
 		fail("SpmiCreateStatSet");
-	for (i = argc - 1; i >= optind; i--) /* what is added last comes first */
+	for (i = argc - 1; i >= optind; i--) /* the statistic that is added last comes first */
 		if (!SpmiPathAddSetStat(set, argv[i], NULL))
 			fail(argv[i]);
 	for (i = 0; i < samples; i++) {

@@ -15,8 +15,8 @@
  *	222,                            so is that behind "SiCounter," (twice), "SiQuantity,",
  *	0,                              "222, " and "NULL, 0, "
  *
- * Everything else is as printed, void main() included. The path of the file is of the
- * guide; -DFILE_NAME=... names another for those who may not write to /etc.
+ * Everything else is as printed, void main() included. The path of the file is the
+ * guide's; -DFILE_NAME=... names another for those who may not write to /etc.
  */
 #include <stdio.h>
 

@@ -4,14 +4,14 @@
  *
  *	- three braces and an fprintf in findstats
  *	- the body of lststats
- *	- the two strings of blanks, which have but one
- *	- strcmp and strcpy with NULL, which are meant to be with an empty text
+ *	- the two strings of blanks, which are printed with only one blank
+ *	- strcmp and strcpy with NULL, which should have an empty text
  *	- main without a type, so that it compiles as C89 to C23, and the includes
  *
  * Two things are changed: the texts have room for the longest paths, and the number of
- * blanks before a description is never less than one. The guide leaves the statistics of
- * the second and further instances out; the count that it keeps for that is not reset on the way
- * back, and it still is not.
+ * blanks before a description is never less than one. The guide leaves out the statistics of
+ * the second and further instances. It does not reset the count for that on the way back, and
+ * neither does this program.
  */
 #include <sys/types.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * The guide's data user: it adds six statistics to a set, in each way that there is, and prints
+ * The guide's data user: it adds six statistics to a set, in every possible way, and prints
  * them every two seconds. What is mended here, because printing broke it:
  *
  *	- Spmivalue, which is spmivalue
@@ -8,7 +8,7 @@
  *	  it compiles as C89 to C23
  *	- the includes, which the guide has for AIX
  *
- * -DTIME_DELAY=1 samples faster, -DSAMPLES=3 ends after so many.
+ * -DTIME_DELAY=1 samples faster; -DSAMPLES=3 ends after three samples.
  */
 #include <sys/types.h>
 #include <errno.h>

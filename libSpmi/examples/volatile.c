@@ -18,11 +18,11 @@
  * The guide says that its program, SpmiSupl.c, adds yet another context dynamically, and
  * does not print it. Here that is Bongo: it has an element of its own in the table of
  * contexts, and statistics and a data structure of its own, as the guide demands. All
- * that has INST2, inst2, pt2 or ANOTHER in its name is ours.
+ * that has INST2, inst2, pt2 or ANOTHER in its name was added here.
  *
  * The times of day at which Bingo and Bongo are added and deleted, and the pause while
- * nobody asks, can be set with -DADD_EVERY=, -DDELETE_EVERY=, -DADD_ANOTHER_EVERY=,
- * -DDELETE_ANOTHER_EVERY= and -DIDLE=; what the guide has is the default.
+ * no client asks, can be set with -DADD_EVERY=, -DDELETE_EVERY=, -DADD_ANOTHER_EVERY=,
+ * -DDELETE_ANOTHER_EVERY= and -DIDLE=; the guide's values are the defaults.
  */
 #include <stdio.h>
 

@@ -1,4 +1,7 @@
-/* 100,000 contexts: all seen by another process, none moved, room used again. */
+/*
+ * 100,000 contexts: another process sees all of them, none moves, and room is
+ * used again.
+ */
 #include "helpers.h"
 
 enum { MANY = 100000, KEEP = 64000, GROUPS = 4 };

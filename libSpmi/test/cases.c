@@ -1,6 +1,6 @@
 /*
- * A program that does what a test in Go reads from test/cases.txt, a line at a time, and answers
- * each line that has a code with the code that it got.
+ * A program that does what a test in Go reads from test/cases.txt, a line at a time. It
+ * answers each line that has a code with the code that it got.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static char *word(void)
 	return strcmp(w, "\"\"") == 0 ? w + 2 : w;
 }
 
-/* The rest of the line: statistics, with their numbers after a colon. */
+/* Reads the rest of the line: statistics, with their numbers after a colon. */
 static void declare(cx_create *c)
 {
 	struct SpmiRawStat *stats = calloc(MOST, sizeof(*stats));

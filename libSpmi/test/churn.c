@@ -1,6 +1,6 @@
 /*
- * A supplier that makes no updates, of whose one volatile context nothing stays but the
- * room: it is replaced all the while. The values are the last digit of the path.
+ * A supplier that makes no updates. It replaces its one volatile context all the
+ * time; only the room stays the same. The values are the last digit of the path.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		p = (struct pair *)SpmiDdsAddCx(0, path, "", (int)v);
 		if (!p)
 			break;
-		for (i = n % 1000 * 50 + 1; i > 0; i--) /* sometimes long enough to be found quiet */
+		for (i = n % 1000 * 50 + 1; i > 0; i--) /* sometimes long enough for a reader to find it quiet */
 			p->a = p->b = v;
 		if (SpmiDdsDelCx((char *)p))
 			break;

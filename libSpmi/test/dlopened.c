@@ -1,9 +1,9 @@
-/* The library loaded, used and unloaded at run time. Its argument is the library. */
+/* Loads, uses and unloads the library at run time. Its argument is the library. */
 #include <dlfcn.h>
 
 #include "helpers.h"
 
-/* The macros of helpers.h want these; the library's own are not linked in. */
+/* The macros of helpers.h need these; the program is not linked with the library. */
 int SpmiErrno;
 char SpmiErrmsg[256];
 
@@ -44,9 +44,9 @@ int main(int argc, char **argv)
 			leave();
 		CHECK(dlclose(lib) == 0);
 		CHECK(count_files("", NULL) == 0);
-		((struct dat *)share->SiShArea)->a = 1; /* a thread that has not noticed */
+		((struct dat *)share->SiShArea)->a = 1; /* as by a thread that has not noticed yet */
 	}
-	/* What is reserved for a segment to grow in is 64 MiB at the least. */
+	/* At least 64 MiB are reserved for a segment to grow. */
 	CHECK(space() < before + (64 << 20));
 	return done();
 }

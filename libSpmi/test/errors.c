@@ -1,4 +1,4 @@
-/* Every check, with the code that the guide has for it. */
+/* Every check, with the code that the guide gives it. */
 #include "helpers.h"
 
 #define LONG63 "DDS/V/0123456789012345678901234567/0123456789012345678901234567"
@@ -9,7 +9,7 @@ static SpmiShare *init(const cx_create *t, int n, const cx_create *i, int m)
 	return SpmiDdsInit(t, n, i, m, test_file);
 }
 
-/* SpmiDdsInit with the vendor's context and one more. */
+/* Calls SpmiDdsInit with the vendor's context and one more. */
 static bool refuses(const char *path, int asn, const struct SpmiRawStat *stats, int n)
 {
 	cx_create t[2] = { CONTEXT("DDS/V", "vendor", 7, NULL, 0), CONTEXT("", "context", 0, stats, n) };
@@ -28,7 +28,10 @@ static bool accepts(const char *path, const struct SpmiRawStat *stats, int n)
 	return !refused;
 }
 
-/* What the library would have to call: it is refused, not ignored. */
+/*
+ * A function that the library would have to call. It is refused, not
+ * ignored.
+ */
 static int function()
 {
 	return 0;
@@ -83,7 +86,7 @@ static void paths(void)
 	CHECK(strlen(LONG63) == 63 && strlen(NAME31) == 31);
 	CHECK(accepts("DDS/V/" NAME31, NULL, 0));
 	CHECK(accepts("DDS/V/%free \303\244", NULL, 0));
-	CHECK_ERR(refuses(LONG63, 1, NULL, 0), SiInvalidCx); /* long enough, but an orphan */
+	CHECK_ERR(refuses(LONG63, 1, NULL, 0), SiInvalidCx); /* not too long, but without a parent */
 }
 
 static void hierarchy(void)
@@ -97,11 +100,11 @@ static void hierarchy(void)
 	CHECK_ERR(refuses("DDS", 99, pu_stats, 2), SiBadArgument);
 	CHECK_ERR(refuses("DDS/W", 7, NULL, 0), SiDuplicate);
 	CHECK(accepts("DDS", NULL, 0));
-	CHECK(init(t, 4, NULL, 0)); /* the vendor's again: ignored */
+	CHECK(init(t, 4, NULL, 0)); /* the vendor's context again: ignored */
 	SpmiExit();
 	t[2].asnno = 1;
 	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate);
-	t[1].asnno = t[2].asnno = 0; /* none */
+	t[1].asnno = t[2].asnno = 0; /* no number */
 	CHECK(init(t, 3, NULL, 0));
 	SpmiExit();
 	t[1].asnno = 1;
@@ -111,9 +114,9 @@ static void hierarchy(void)
 	strcpy(t[2].path, "DDS/V/A/gadgets");
 	t[1].stats = pu_stats;
 	t[1].num_stats = 2;
-	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate); /* the name of a statistic */
+	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate); /* of a statistic's name */
 	strcpy(t[2].path, "DDS/V/A/other");
-	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate); /* the number of one */
+	CHECK_ERR(!init(t, 3, NULL, 0), SiDuplicate); /* of a statistic's number */
 	t[2].asnno = 3;
 	CHECK(init(t, 3, NULL, 0));
 	SpmiExit();
@@ -139,7 +142,7 @@ static void statistics(void)
 	REFUSED(strcpy(s[1].name, "gadgets"), SiDuplicate);
 	REFUSED(s[1].asnno = 1, SiDuplicate);
 	memcpy(s, pu_stats, sizeof(s));
-	s[0].asnno = s[1].asnno = 0; /* none */
+	s[0].asnno = s[1].asnno = 0; /* no number */
 	CHECK(accepts("DDS/V/A", s, 2));
 	REFUSED(s[0].name[0] = 0, SiBadArgument);
 	REFUSED(memset(s[0].name, 'x', 32), SiBadArgument);
@@ -213,7 +216,7 @@ static void adding(void)
 	CHECK_ERR(SpmiDdsDelCx(NULL) == SiBadArgument, SiBadArgument);
 	CHECK_ERR(SpmiDdsDelCx(none) == SiNotFound, SiNotFound);
 	CHECK_ERR(SpmiDdsDelCx(bingo + 1) == SiNotFound, SiNotFound);
-	CHECK_ERR(SpmiDdsDelCx(bingo) == SiInstBusy, SiInstBusy); /* sub is below it */
+	CHECK_ERR(SpmiDdsDelCx(bingo) == SiInstBusy, SiInstBusy); /* the context sub is below it */
 	CHECK(SpmiDdsDelCx(sub) == 0);
 	CHECK(SpmiDdsDelCx(bingo) == 0 && SpmiErrno == 0);
 	CHECK_ERR(SpmiDdsDelCx(bingo) == SiDeleted, SiDeleted);

@@ -1,4 +1,7 @@
-/* A child of a supplier is none, harms its parent's nothing, and may become one. */
+/*
+ * A child of a supplier is not a supplier, does not harm its parent's data, and
+ * may become one.
+ */
 #include <pthread.h>
 
 #include "helpers.h"
@@ -21,7 +24,7 @@ static void orphan(int from, int to)
 	SpmiExit();
 	CHECK(count_files(".dds", NULL) == 1);
 	tell(to, 'y');
-	exit(0); /* with the library's destructor */
+	exit(0); /* this runs the library's destructor */
 }
 
 static void forget(int from, int to)
@@ -37,7 +40,7 @@ static void rival(int from, int to)
 	tell(to, guide_init() ? 'y' : 'd');
 }
 
-/* A child that no handler of pthread_atfork has seen. */
+/* Makes a child without the handlers of pthread_atfork. */
 static void bare(void)
 {
 	int status;
@@ -88,7 +91,7 @@ int main(void)
 	CHECK(run(forget) == 'y');
 	CHECK(run(rival) == 'd');
 	CHECK(pthread_create(&thread, NULL, busy, NULL) == 0);
-	for (i = 0; i < 20; i++) /* a child's lock is free, whatever the thread was doing */
+	for (i = 0; i < 20; i++) /* a child's lock is free, whatever the parent's thread was doing */
 		CHECK(run(orphan) == 'y');
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);

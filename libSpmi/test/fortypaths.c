@@ -1,8 +1,8 @@
 /*
- * A supplier of some of forty paths, for a test in Go. At a line that it reads it publishes, and
- * prints how that went: 0 or an error code. At the next line it withdraws, and so on. The
- * arguments are "up" or "down", the order in which its table has the paths, and the first and
- * the last path.
+ * A supplier of some of forty paths, for a test in Go. When it reads a line it publishes and
+ * prints the result: 0 or an error code. When it reads the next line it withdraws, and so on.
+ * The arguments are "up" or "down", which is the order of the paths in its table, and the
+ * first and the last path.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		printf("%d\n", SpmiErrno);
 		if (!on && SpmiErrno == SiSuccess)
 			return 1;
-		if (!on) { /* so that both sides count the same lines */
+		if (!on) { /* so that both sides have counted the same number of lines */
 			if (!fgets(line, sizeof(line), stdin))
 				return 0;
 			puts("off");

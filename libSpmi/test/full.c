@@ -1,4 +1,4 @@
-/* A full directory is an error and nothing worse. As root: it mounts a small tmpfs. */
+/* A full directory only causes errors. As root: it mounts a small tmpfs. */
 #include <sched.h>
 
 #include "helpers.h"
@@ -53,7 +53,7 @@ static void fill_with_contexts(void)
 	CHECK_ERR(!add(n), SiCallocFailed);
 	for (i = 0; i < n; i++)
 		CHECK(at[i]->b == (unsigned long)i);
-	d->a = 1; /* what is there goes on */
+	d->a = 1; /* existing contexts go on working */
 	CHECK(SpmiDdsDelCx((char *)at[0]) == 0);
 	CHECK(add(0) && SpmiErrno == 0);
 	SpmiExit();
@@ -69,7 +69,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/fill", test_dir);
 	fill(path);
 	CHECK_ERR(!guide_init(), SiCallocFailed);
-	CHECK(count_files("", NULL) == 1); /* what fills it */
+	CHECK(count_files("", NULL) == 1); /* the file that fills it */
 	CHECK(unlink(path) == 0);
 	fill_with_contexts();
 	CHECK(count_files("", NULL) == 0);

@@ -1,7 +1,7 @@
 /*
- * The guide's programs as they run. Arguments: the permanent one, the volatile one, and
- * SpmiDds. All are compiled with -DFILE_NAME='"hook"' and run in the segment directory;
- * the volatile one with short times.
+ * Runs the guide's programs. Arguments: the permanent one, the volatile one, and
+ * SpmiDds. All are compiled with -DFILE_NAME='"hook"' and run in the segment
+ * directory. The volatile one has short times.
  */
 #include "helpers.h"
 
@@ -22,7 +22,7 @@ static pid_t start(const char *program)
 	return pid;
 }
 
-/* Waits, at most a minute, for a condition on shared memory. */
+/* Waits at most a minute for a condition on shared memory. */
 #define AWAIT(cond) \
 	do { \
 		int tries_ = 0; \
@@ -76,7 +76,7 @@ static void permanent(const char *program)
 	stop(pid, 0);
 }
 
-/* The slot that is in use for a path, or NULL. */
+/* Returns the slot that is in use for a path, or NULL. */
 static volatile struct seg_slot *active(struct view *v, const char *path)
 {
 	uint32_t i, n = *(volatile uint32_t *)&v->h->slots_count;
@@ -90,7 +90,7 @@ static volatile struct seg_slot *active(struct view *v, const char *path)
 	return NULL;
 }
 
-/* A context that comes and goes, of the template with this ASN.1 number. */
+/* Checks that a context of the template with this ASN.1 number comes and goes. */
 static void comes_and_goes(struct view *v, const char *path, const char *descr, int asn, int template_asn)
 {
 	volatile struct seg_slot *s;
@@ -121,7 +121,10 @@ static void volatile_one(const char *program)
 	stop(pid, SIGINT);
 }
 
-/* SpmiDds leaves in order by each of the guide's signals, and when it is told to go. */
+/*
+ * SpmiDds ends properly after each of the guide's signals, and when it is told to
+ * go.
+ */
 static void signals(const char *program)
 {
 	static const int how[] = { SIGTERM, SIGHUP, SIGINT, SIGSEGV, 0 };

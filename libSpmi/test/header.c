@@ -1,4 +1,4 @@
-/* Compiles as every C and as C++; see the script run. */
+/* Compiles in every version of C and C++; see the script run. */
 #include <sys/Spmidef.h>
 #include <sys/Spmidef.h>
 

@@ -1,6 +1,7 @@
 /*
- * For test programs: each makes its own segment directory, checks one behaviour, and
- * exits 0, or 1 with a line that says what did not hold.
+ * Functions for test programs. Each program makes its own segment directory and
+ * checks one behaviour. It exits with 0, or with 1 and a line that says which check
+ * failed.
  */
 #ifndef HELPERS_H
 #define HELPERS_H
@@ -48,7 +49,7 @@ static char test_file[96];
 		} \
 	} while (0)
 
-/* Makes a folder of the directory. */
+/* Makes a folder in the directory. */
 static inline void make_folder(const char *name, mode_t mode)
 {
 	char path[96];
@@ -57,7 +58,7 @@ static inline void make_folder(const char *name, mode_t mode)
 	CHECK(mkdir(path, mode) == 0 && chmod(path, mode) == 0);
 }
 
-/* Makes the directory as the agent's Install does, save for its owner. */
+/* Makes the directory as the agent's Install does, except for its owner. */
 static inline void make_dir(void)
 {
 
@@ -95,7 +96,10 @@ static inline int done(void)
 	return 0;
 }
 
-/* Number of files whose names end so; the last one's name goes to *name, if any. */
+/*
+ * Returns the number of files whose names end in suffix. The last name goes to
+ * *name, unless that is NULL.
+ */
 static inline int count_files(const char *suffix, char name[256])
 {
 	DIR *d = opendir(test_dir);
@@ -118,7 +122,7 @@ static inline int count_files(const char *suffix, char name[256])
 	return n;
 }
 
-/* Tells the only supplier there is what the agent would. */
+/* Writes a notice to the only supplier that there is, as the agent does. */
 static inline void give_notice(uint32_t goaway, uint32_t interval, uint32_t subscrib)
 {
 	struct seg_notice n = { goaway, interval, subscrib };
@@ -133,7 +137,7 @@ static inline void give_notice(uint32_t goaway, uint32_t interval, uint32_t subs
 	close(fd);
 }
 
-/* Waits for a condition: two minutes, which is plenty. */
+/* Waits up to two minutes for a condition. */
 #define UNTIL(cond) \
 	do { \
 		int tries_ = 0; \
@@ -153,8 +157,8 @@ struct view { /* a segment as a reader maps it */
 };
 
 /*
- * Looks at the only segment there is. Not in the process that supplies it: closing the
- * file drops its lock.
+ * Maps the only segment that there is. The process that supplies it must not call
+ * this: closing the file would drop its lock.
  */
 static inline struct view view_segment(void)
 {
@@ -185,7 +189,7 @@ static inline struct seg_slot *slot_at(struct view *v, unsigned n)
 	return (struct seg_slot *)(v->base + v->h->slot_block[block]) + n;
 }
 
-/* Whether a process other than this one holds a write lock on byte 0. */
+/* Returns whether a process other than this one holds a write lock on byte 0. */
 static inline bool locked(int fd)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
@@ -194,7 +198,7 @@ static inline bool locked(int fd)
 	return l.l_type == F_WRLCK;
 }
 
-/* A child process that runs f and is killed, at the latest, when the test ends. */
+/* A child process that runs f. It is killed when the test ends, if it still runs. */
 struct child {
 	pid_t pid;
 	int to, from; /* pipes */
@@ -228,7 +232,7 @@ static inline void tell(int fd, char c)
 	CHECK(write(fd, &c, 1) == 1);
 }
 
-/* Waits for a byte; 0 if the other end is gone. */
+/* Waits for a byte. Returns 0 if the other end is gone. */
 static inline char hear(int fd)
 {
 	char c = 0;
@@ -248,10 +252,10 @@ static inline int reap(struct child c)
 	return status;
 }
 
-/* Tables that most tests use: the guide's, with a second template. */
+/* The tables that most tests use: the guide's, with a second template. */
 struct dat {
 	unsigned long a, b, c, d;
-	unsigned long beyond; /* no statistic names it */
+	unsigned long beyond; /* no statistic refers to it */
 };
 
 struct inst {
@@ -292,7 +296,7 @@ static inline SpmiShare *guide_init(void)
 	return SpmiDdsInit(guide_table, CX_L(guide_table), guide_inst, CX_L(guide_inst), test_file);
 }
 
-/* What the tests that do not use all of it leave unused. */
+/* Uses the helpers that a test program leaves unused. */
 static inline void unused_helpers(void)
 {
 	(void)pu_stats, (void)mem_stats, (void)inst_stats, (void)guide_table, (void)guide_inst;

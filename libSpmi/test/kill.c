@@ -1,4 +1,4 @@
-/* A killed supplier is no obstacle, a living one is not pushed aside. */
+/* A killed supplier is not in the way, and a living one keeps its paths. */
 #include "helpers.h"
 
 static void supplier(int from, int to)
@@ -15,7 +15,10 @@ static void supplier(int from, int to)
 	SpmiExit();
 }
 
-/* Wants only the volatile context that the other has below the vendor's. */
+/*
+ * Adds only the volatile context that the other supplier has below the
+ * vendor's.
+ */
 static void bingo_only(int from, int to)
 {
 	static const cx_create t[] = { VENDOR, CONTEXT("DDS/IBM/Mine", "", 3, NULL, 0) };
@@ -32,7 +35,7 @@ static void bingo_only(int from, int to)
 	hear(from);
 }
 
-/* A fixed context below one of another supplier. */
+/* Has a fixed context below one of another supplier. */
 static void below(int from, int to)
 {
 	static const cx_create t[] = { VENDOR, CONTEXT("DDS/IBM/Moretest/Other", "", 3, NULL, 0) };

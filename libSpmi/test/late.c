@@ -1,7 +1,7 @@
 /*
- * A supplier that starts before there is a directory: it is published when that comes, with
- * all that the program has stored, also if the program never calls the library again. With
- * an argument, on a kernel that cannot hold the program's threads.
+ * A supplier that starts before there is a directory. It is published when the directory comes,
+ * with all that the program has stored, even if the program never calls the library again. With
+ * an argument: on a kernel that cannot hold the program's threads.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +13,7 @@ enum { COUNTERS = 3 };
 
 static char later[80];
 
-/* The directory that the suppliers are told of, and that is not there yet. */
+/* Chooses a directory for the suppliers that is not there yet. */
 static void choose_dir(void)
 {
 	strcpy(test_dir, "/dev/shm/spmi-late-XXXXXX");
@@ -23,7 +23,10 @@ static void choose_dir(void)
 	CHECK(setenv("RTIME_DDS_DIR", test_dir, 1) == 0);
 }
 
-/* As the agent does: the directory first, what is in it a little later. */
+/*
+ * Makes the directory as the agent does: first the directory itself, its contents a little
+ * later.
+ */
 static void dir_comes(void)
 {
 	CHECK(mkdir(test_dir, 0700) == 0 && chmod(test_dir, 03773) == 0);
@@ -74,7 +77,7 @@ static void fault(int sig)
 	siglongjmp(back, sig);
 }
 
-/* It stores only, from the first call on; the last thing that it hears of the library is SpmiExit. */
+/* A supplier that only stores after its first call. Its only later call is SpmiExit. */
 static void quiet(int from, int to)
 {
 	SpmiShare *share = guide_init();
@@ -91,14 +94,14 @@ static void quiet(int from, int to)
 	CHECK_ERR(!SpmiDdsAddCx(0, "DDS/IBM/Moretest/Bingo", "x", 4), SiDuplicate);
 	bingo->b = 7;
 	CHECK(SpmiDdsUpdateBegin(share->SiShArea) == 0 && SpmiDdsUpdateEnd(share->SiShArea) == 0);
-	CHECK(SpmiDdsUpdateBegin((char *)bingo) == 0); /* and in the middle of one it is published */
+	CHECK(SpmiDdsUpdateBegin((char *)bingo) == 0); /* it is published in the middle of this update */
 	d->d = 62;
 	for (i = 0; i < COUNTERS; i++)
 		CHECK(pthread_create(&t[i], NULL, count, (void *)i) == 0);
 	CHECK_ERR(!SpmiDdsAddCx(0, NULL, "x", 1), SiBadArgument);
 	tell(to, 'r');
 	CHECK(hear(from) == 'p');
-	CHECK(SpmiErrno == SiBadArgument && SpmiErrmsg[0]); /* what the library meets by itself is none of the program's errors */
+	CHECK(SpmiErrno == SiBadArgument && SpmiErrmsg[0]); /* errors of the library's own thread are not shown to the program */
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < COUNTERS; i++)
 		pthread_join(t[i], NULL);
@@ -109,7 +112,7 @@ static void quiet(int from, int to)
 	CHECK(write(to, &counted, sizeof(counted)) == (ssize_t)sizeof(counted));
 	CHECK(hear(from) == 'e');
 	CHECK(SpmiDdsUpdateEnd((char *)bingo) == 0);
-	UNTIL(share->SiShSubscrib == 4 && threads() == 1); /* there is nothing left to wait for */
+	UNTIL(share->SiShSubscrib == 4 && threads() == 1); /* nothing is left to wait for */
 	signal(SIGSEGV, fault);
 	signal(SIGBUS, fault);
 	if (sigsetjmp(back, 1) == 0) {
@@ -118,7 +121,7 @@ static void quiet(int from, int to)
 	}
 	tell(to, 'u');
 	CHECK(hear(from) == 'x');
-	for (i = 0; i < 1000; i++) { /* the segment grows on */
+	for (i = 0; i < 1000; i++) { /* the segment still grows */
 		char path[64];
 
 		snprintf(path, sizeof(path), "DDS/IBM/Moretest/n%ld", (long)i);
@@ -169,7 +172,7 @@ static void test_quiet(void)
 	done();
 }
 
-/* One supplier of a path is published; the other when that one is gone. */
+/* Of two suppliers of a path one is published, and the other when the first is gone. */
 static void rival(int from, int to)
 {
 	SpmiShare *share = guide_init();
@@ -212,14 +215,14 @@ static void test_rivals(void)
 	done();
 }
 
-/* A context below one of another supplier's that is not there. */
+/* Has a context below one of another supplier, which is not there. */
 static void orphan(int from, int to)
 {
 	static const cx_create t[] = { VENDOR, CONTEXT("DDS/IBM/Test/below", "", 3, NULL, 0) };
 
 	CHECK(SpmiDdsInit(t, 2, guide_inst, 2, test_file));
 	CHECK(SpmiDdsAddCx(0, "DDS/IBM/Test/volatile", "x", 4));
-	CHECK_ERR(!SpmiDdsAddCx(0, "DDS/Else/volatile", "x", 4), SiInvalidCx); /* a vendor's parent is not another's */
+	CHECK_ERR(!SpmiDdsAddCx(0, "DDS/Else/volatile", "x", 4), SiInvalidCx); /* a vendor's context cannot be another supplier's */
 	tell(to, 'r');
 	CHECK(hear(from) == 'x');
 }
@@ -232,7 +235,7 @@ static void test_orphan(void)
 	dir_comes();
 	usleep(100000);
 	CHECK(count_files(".dds", NULL) == 0);
-	p = spawn(rival); /* with DDS/IBM/Test */
+	p = spawn(rival); /* it has DDS/IBM/Test */
 	CHECK(hear(p.from) == 'r');
 	UNTIL(count_files(".dds", NULL) == 2);
 	tell(o.to, 'x');
@@ -244,7 +247,7 @@ static void test_orphan(void)
 	done();
 }
 
-/* A program that has become another user meanwhile. */
+/* A program that has become another user in the meantime. */
 static void other_user(int from, int to)
 {
 	CHECK(guide_init());
@@ -270,7 +273,7 @@ static void test_other_user(void)
 	done();
 }
 
-/* A child of one that waits is no supplier, and leaves it alone. */
+/* A child of a supplier that waits is not a supplier, and does not disturb its parent. */
 static void forks(int from, int to)
 {
 	SpmiShare *share = guide_init();
@@ -285,7 +288,7 @@ static void forks(int from, int to)
 			CHECK(threads() == 1);
 			CHECK_ERR(!SpmiDdsAddCx(0, "DDS/IBM/Moretest/B2", "x", 2), SiNotInit);
 			((struct dat *)share->SiShArea)->a = 2;
-			exit(0); /* with the library's destructor */
+			exit(0); /* this runs the library's destructor */
 		}
 		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
 		CHECK(((struct dat *)share->SiShArea)->a == 1);
@@ -307,7 +310,7 @@ static void test_forks(void)
 	done();
 }
 
-/* What ends or exits before the directory comes leaves nothing behind. */
+/* A program that ends or calls SpmiExit before the directory comes leaves nothing behind. */
 static void ends(int from, int to)
 {
 	SpmiShare *share;

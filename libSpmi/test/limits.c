@@ -1,4 +1,7 @@
-/* What a program, its user or the system may deny: an error code each time. As root. */
+/*
+ * A program, its user or the system may refuse things: each time there is an error
+ * code. As root.
+ */
 #include "helpers.h"
 
 enum { NOBODY = 65534 };
@@ -26,10 +29,10 @@ static void no_directory(int from, int to)
 	setenv("RTIME_DDS_DIR", "/dev/null", 1);
 	CHECK(SpmiInit(0) == 0);
 	CHECK_ERR(!guide_init(), SiShmemFailed);
-	setenv("RTIME_DDS_DIR", "/dev/shm/there-is-no-such-directory", 1); /* it may still come: see late.c */
+	setenv("RTIME_DDS_DIR", "/dev/shm/there-is-no-such-directory", 1); /* the directory may still come: see late.c */
 	CHECK(guide_init() && SpmiErrno == 0);
 	SpmiExit();
-	setenv("RTIME_DDS_DIR", "/dev/shm", 1); /* has no claims/ yet */
+	setenv("RTIME_DDS_DIR", "/dev/shm", 1); /* it has no folder claims yet */
 	CHECK(guide_init() && SpmiErrno == 0);
 	SpmiExit();
 	tell(to, 'y');
@@ -45,7 +48,10 @@ static void no_permission(int from, int to)
 	tell(to, 'y');
 }
 
-/* What root puts where a user's claims should be keeps the user from nothing. */
+/*
+ * Something that root puts in place of a user's claims does not prevent the user
+ * from supplying.
+ */
 static void squatter(int from, int to)
 {
 	char path[96];
@@ -98,7 +104,7 @@ static void few_bytes(int from, int to)
 	struct rlimit l = { 2048, 2048 };
 
 	(void)from;
-	CHECK(setrlimit(RLIMIT_FSIZE, &l) == 0); /* SIGXFSZ would end this */
+	CHECK(setrlimit(RLIMIT_FSIZE, &l) == 0); /* SIGXFSZ would end this program */
 	CHECK_ERR(!guide_init(), SiCallocFailed);
 	tell(to, 'y');
 }
@@ -133,7 +139,7 @@ static void closed_files(int from, int to)
 	for (fd = 3; fd < 100; fd++)
 		if (fd != to)
 			close(fd);
-	for (i = 0; i < 8; i++) /* the numbers are somebody else's now */
+	for (i = 0; i < 8; i++) /* other files have these numbers now */
 		CHECK((file = open(test_file, O_RDWR)) >= 0);
 	for (i = 0; i < 500; i++) {
 		snprintf(path, sizeof(path), "DDS/IBM/Moretest/n%d", i);
@@ -144,8 +150,8 @@ static void closed_files(int from, int to)
 	CHECK_ERR(!SpmiDdsAddCx(0, "DDS/IBM/Bingo", "x", 1), SiShmemFailed);
 	CHECK(SpmiDdsDelCx(area) == 0);
 	SpmiExit();
-	CHECK(lseek(file, 0, SEEK_END) == 0); /* and were left alone */
-	empty_dir(test_dir); /* the file stays: its directory is unknown */
+	CHECK(lseek(file, 0, SEEK_END) == 0); /* the library has not touched them */
+	empty_dir(test_dir); /* the segment's file stays: its directory is unknown */
 	tell(to, 'y');
 }
 
@@ -181,7 +187,7 @@ static void files(int from, int to)
 	SpmiExit();
 	if (fork() == 0)
 		_exit(locked(fd) ? 7 : 1);
-	CHECK(wait(&fd) > 0 && WEXITSTATUS(fd) == 7); /* the program's own lock is still there */
+	CHECK(wait(&fd) > 0 && WEXITSTATUS(fd) == 7); /* the program still has its own lock */
 	CHECK(chmod(test_file, 0400) == 0 && seteuid(NOBODY) == 0);
 	CHECK_ERR(!guide_init(), SiShmemFailed);
 	tell(to, 'y');
@@ -200,7 +206,7 @@ int main(void)
 	CHECK(run(squatter) == 0);
 	CHECK(run(few_files) == 0);
 	CHECK(run(few_bytes) == 0);
-	if (!sanitized) /* they need address space themselves */
+	if (!sanitized) /* the sanitizers need address space themselves */
 		CHECK(run(little_address_space) == 0);
 	CHECK(run(closed_files) == 0);
 	CHECK(run(closed_stdio) == 0);

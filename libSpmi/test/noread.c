@@ -1,4 +1,4 @@
-/* A program that reads where there is no pmcd, and perhaps no libpcp, is told so by each function. */
+/* Without pmcd, and perhaps without libpcp, each reading function returns an error that says so. */
 #include "helpers.h"
 
 static void expect(int code, const char *in_text, const char *what)
@@ -15,7 +15,7 @@ static void expect(int code, const char *in_text, const char *what)
 		expect(code, text, #call); \
 	} while (0)
 
-/* Every function that reads. */
+/* Calls every function that reads. */
 static void all(int code, const char *text)
 {
 	char room[256] = "";

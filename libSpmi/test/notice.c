@@ -1,7 +1,7 @@
 /*
- * What the agent tells a supplier. The agent can write and cut every file of its own, and no
- * other: whatever it does there, the supplier's values are right; and what others put into
- * its place is not believed. As root, who is the agent here.
+ * What the agent tells a supplier. The agent can write and truncate every file of its own, and
+ * no others. Whatever it does there, the supplier's values are right. A supplier ignores what
+ * others put in place of the notice. As root, who is the agent here.
  */
 #include "helpers.h"
 
@@ -30,7 +30,7 @@ static int threads(void)
 	return n;
 }
 
-/* Answers with what it has been told. */
+/* What a supplier has been told, which it answers with. */
 struct seen {
 	int goaway, interval, subscrib, threads;
 };
@@ -46,7 +46,7 @@ static void supplier(int from, int to)
 	tell(to, 'r');
 	while ((order = hear(from)) != 'x') {
 		s.threads = threads();
-		if (order == 's') { /* it has not gone, and stays */
+		if (order == 's') { /* it does not go, and says so */
 			share->SiShGoAway = 0;
 		} else if (order == 'g') {
 			share->SiShInterval = share->SiShSubscrib = 77;
@@ -63,7 +63,7 @@ static void supplier(int from, int to)
 		CHECK(write(to, &s, sizeof(s)) == (ssize_t)sizeof(s));
 	}
 	SpmiExit();
-	CHECK(share->SiShGoAway == 1); /* for threads that still look */
+	CHECK(share->SiShGoAway == 1); /* for threads that still look at it */
 	tell(to, 'e');
 }
 
@@ -104,7 +104,7 @@ static void test_told(void)
 {
 	struct child c = begin();
 
-	CHECK(told(&c, 0, 0, 0) && order(&c, '?').threads == 2); /* which waits for the agent */
+	CHECK(told(&c, 0, 0, 0) && order(&c, '?').threads == 2); /* the second thread waits for the agent */
 	give_notice(0, 500, 4);
 	UNTIL(told(&c, 0, 500, 4));
 	UNTIL(order(&c, '?').threads == 1);
@@ -113,14 +113,14 @@ static void test_told(void)
 	give_notice(0, 250, 9);
 	CHECK(told(&c, 0, 250, 9));
 	give_notice(3, 100, 5);
-	CHECK(order(&c, 's').goaway == 0); /* it stays, and still learns of the demand */
+	CHECK(order(&c, 's').goaway == 0); /* it has said that it stays, and still learns of the demand */
 	give_notice(4, 50, 6);
 	CHECK(told(&c, 0, 50, 6));
 	CHECK(order(&c, 'g').interval == 77);
 	end(c);
 }
 
-/* The library may look at any moment: the file is at its name when it is as the test wants it. */
+/* Makes a notice and then gives it its name, because the library may look at any moment. */
 static void make_notice(mode_t mode, uid_t uid, off_t len)
 {
 	const struct seg_notice n = { 7, 7, 7 };
@@ -135,7 +135,7 @@ static void make_notice(mode_t mode, uid_t uid, off_t len)
 	CHECK(close(fd) == 0 && rename(beside, path) == 0);
 }
 
-/* Long enough for the library's thread to look again, and again. */
+/* Waits long enough for the library's thread to look several times. */
 static void is_not_believed(struct child *c)
 {
 	int i;
@@ -176,7 +176,7 @@ static void test_strangers(void)
 	end(c);
 }
 
-/* The agent cuts off and overwrites all that it can. */
+/* The agent truncates and overwrites all that it can. */
 static void test_cut(void)
 {
 	struct child c = begin();
@@ -187,7 +187,7 @@ static void test_cut(void)
 	give_notice(1, 1, 1);
 	UNTIL(told(&c, 1, 1, 1));
 	CHECK(truncate(path, 0) == 0);
-	for (i = 1; i <= 10; i++) { /* all but a look at what the agent says */
+	for (i = 1; i <= 10; i++) { /* nothing here looks at what the agent says */
 		tell(c.to, 'v');
 		CHECK(hear(c.from) == 'd' && d->a == 22 + i);
 	}

@@ -1,4 +1,7 @@
-/* A program of before prototypes: -D_NO_PROTO, functions declared again, five or six arguments. */
+/*
+ * A program in C without prototypes: -D_NO_PROTO, functions declared again, five or six
+ * arguments.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/Spmidef.h>

@@ -1,11 +1,11 @@
 /*
- * A supplier that carries out orders, one on a line of its input, and says when each is
- * done. Its argument is the supplier's file.
+ * A supplier that carries out orders, one on a line of its input, and says when each
+ * is done. Its argument is the supplier's file.
  *
  *	count N    adds 1 to its statistic, N times
  *	look       reads what the agent tells it
  *	add PATH   adds a volatile context, in which the statistic is 7
- *	end        ends in order
+ *	end        ends properly
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the library declares of libpcp is what libpcp's own header declares. */
+/* The library's declarations for libpcp agree with libpcp's own header. */
 #include <stddef.h>
 
 #include <pcp/pmapi.h>
@@ -47,7 +47,7 @@ _Static_assert(PCP_NO_INDOM == PM_INDOM_NULL && PCP_NO_INST == (int)PM_IN_NULL &
 _Static_assert(PCP_ERR_BASE == -PM_ERR_BASE && PCP_ERR_TIMEOUT == PM_ERR_TIMEOUT && PCP_ERR_IPC == PM_ERR_IPC &&
 	       PCP_ERR_EOF == PM_ERR_EOF && PCP_ERR_EOL == PM_ERR_EOL && PCP_ERR_NOTCONN == PM_ERR_NOTCONN, "errors");
 
-/* The functions, with the header's types for ours. */
+/* The functions, with the header's types in place of ours. */
 #undef PCP_DESC
 #undef PCP_LABELSET
 #undef PCP_RESULT

@@ -1,6 +1,7 @@
 /*
- * Of suppliers that want one path at the same time exactly one gets it, whichever users run
- * them. A supplier that finds another user's claim waits a little, in case it is given up.
+ * Of several suppliers that want one path at the same time, exactly one gets it,
+ * whichever users run them. A supplier that finds another user's claim waits a little,
+ * because that claim may be given up.
  */
 #include <poll.h>
 
@@ -8,7 +9,7 @@
 
 enum { RACERS = 6, ROUNDS = 20, PAUSES = 4, USERS = 60000 };
 
-static int users; /* how many different ones */
+static int users; /* the number of different users */
 static int number;
 
 /* The library's pauses while another user's claim is in its way. */
@@ -30,7 +31,7 @@ static bool attempt(void)
 	cx_create t[] = { VENDOR, CONTEXT("DDS/IBM/P", "", 3, NULL, 0), CONTEXT("DDS/IBM/Q", "", 4, NULL, 0) };
 	cx_create swap = t[1];
 
-	if (number % 2) { /* not all in one order */
+	if (number % 2) { /* so that not all have the same order */
 		t[1] = t[2];
 		t[2] = swap;
 	}
@@ -48,8 +49,8 @@ static bool told(int from)
 }
 
 /*
- * Tries until it has the path or is told that another has. Users see each other's locks
- * and give way: once in a while all of them do.
+ * Tries until it has the path or learns that another supplier has it. Users see each
+ * other's locks and give way; sometimes all of them do.
  */
 static void racer(int from, int to)
 {
@@ -67,7 +68,7 @@ static void racer(int from, int to)
 	CHECK(hear(from) == 'e');
 }
 
-/* Waits for the first that has it. */
+/* Waits for the first supplier that has the path. */
 static void await_winner(struct child *c)
 {
 	struct pollfd p[RACERS];
@@ -107,7 +108,7 @@ static void one_round(void)
 	}
 }
 
-/* Has the path, and gives it up when it is told to. */
+/* Has the path, and gives it up when told to. */
 static void hold_path(int from, int to)
 {
 	CHECK(setresuid(USERS, USERS, USERS) == 0);
@@ -146,7 +147,7 @@ static void waits(void)
 static void turncoat(int from, int to)
 {
 	CHECK(guide_init() && setresuid(USERS, USERS, USERS) == 0);
-	CHECK(SpmiDdsAddCx(0, "DDS/IBM/Bingo", "x", 9)); /* looks into all users' claims */
+	CHECK(SpmiDdsAddCx(0, "DDS/IBM/Bingo", "x", 9)); /* reads the claims of all users */
 	tell(to, 'y');
 	CHECK(hear(from) == 'q');
 }
@@ -157,7 +158,7 @@ static void rival(int from, int to)
 	tell(to, guide_init() ? 'y' : 'd');
 }
 
-/* A process that has become another user keeps what it has claimed. */
+/* A process that has become another user keeps its claims. */
 static void changed_user(void)
 {
 	struct child c = spawn(turncoat), r;

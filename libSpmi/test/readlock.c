@@ -1,6 +1,6 @@
 /*
- * A read lock on a user's claims, which another user can set who may read the file, keeps
- * that user's suppliers from claiming but from nothing else. As root.
+ * A user who can read another user's claims can set a read lock on them. The lock
+ * keeps that user's suppliers from claiming, but from nothing else. As root.
  */
 #include "helpers.h"
 
@@ -55,7 +55,7 @@ static void below(int from, int to)
 	tell(to, 'y');
 }
 
-/* No lock, and no supplier has the parent: so there is no parent. */
+/* There is no lock, and no supplier has the parent, so there is no parent. */
 static void orphan(int from, int to)
 {
 	(void)from;
@@ -79,7 +79,7 @@ int main(void)
 
 	make_dir();
 	CHECK(close(open(test_file, O_CREAT | O_WRONLY, 0666)) == 0 && chmod(test_file, 0666) == 0);
-	first = spawn(owner); /* makes the file */
+	first = spawn(owner); /* makes the file of claims */
 	CHECK(hear(first.from) == 'y' && reap(first) == 0);
 	run(orphan, VICTIM);
 	run(orphan, OTHER);

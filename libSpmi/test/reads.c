@@ -10,7 +10,7 @@
 
 #include "helpers.h"
 
-/* The macros of helpers.h want these; the library is not linked in. */
+/* The macros of helpers.h need these; the program is not linked with the library. */
 int SpmiErrno;
 char SpmiErrmsg[256];
 
@@ -18,7 +18,7 @@ enum { LENGTH = 64 << 20, READS = 20000, CHANGES = 200, VALUES = 64 };
 
 static struct view seg;
 
-/* What lies beyond the end when it is opened may be there later. */
+/* Maps more than the file's present length, because the file may grow. */
 static void map_all(const char *dir)
 {
 	snprintf(test_dir, sizeof(test_dir), "%s", dir);
@@ -39,14 +39,14 @@ static uint32_t load(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* Whether word is what it was, after all that was read since. */
+/* Returns whether the word is still what it was, after all reads since then. */
 static bool unchanged(const uint32_t *at, uint32_t was)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(at, __ATOMIC_RELAXED) == was;
 }
 
-/* A copy of a slot that holds a context, taken while it did not change. */
+/* Copies a slot that holds a context, while it does not change. */
 static bool copy_slot(uint32_t n, struct seg_slot *copy)
 {
 	const struct seg_slot *s = slot_at(&seg, n);
@@ -130,7 +130,7 @@ static void list(void)
 	}
 }
 
-/* Where the values of a context are, how many, and the word that guards them. */
+/* Where the values of a context are, how many there are, and the word that guards them. */
 struct place {
 	const uint32_t *update;
 	const uint64_t *at;
@@ -153,7 +153,7 @@ static struct place find(const char *path)
 	return p;
 }
 
-/* Returns whether the values, which were read as a whole, are others than the last. */
+/* Reads the values as a whole. Returns whether they differ from the last ones. */
 static bool read_values(struct place p, uint64_t *last)
 {
 	uint64_t v[VALUES];

@@ -23,7 +23,7 @@ static void supplier(int from, int to)
 	CHECK(hear(from) == 'x');
 	SpmiExit();
 	CHECK(SpmiErrno == 0);
-	d->a = 23; /* a thread that has not heard of it yet */
+	d->a = 23; /* as by a thread that does not know of it yet */
 	tell(to, 'e');
 	CHECK(hear(from) == 'q');
 }

@@ -1,6 +1,7 @@
 /*
- * What a program that reads may rely on, a case for each rule. Needs pmcd with PCP's agents linux
- * and proc, and with the agent dds, whose folder is RTIME_DDS_DIR: most cases supply statistics, too.
+ * What a program that reads may rely on, one case for each rule. Needs pmcd with PCP's agents
+ * linux and proc and with the agent dds, whose folder is RTIME_DDS_DIR: most cases also supply
+ * statistics.
  *
  *	rules CASE
  */
@@ -26,12 +27,12 @@
 		} \
 	} while (0)
 
-/* What succeeds leaves no error behind. */
+/* A call that succeeds leaves no error behind. */
 #define OK(cond) CHECK((cond) && SpmiErrno == 0 && !SpmiErrmsg[0])
 
 #define FAILS(cond, code) CHECK((cond) && SpmiErrno == (code) && SpmiErrmsg[0])
 
-/* A minute, for what another process has to see first. */
+/* Waits up to a minute for something that another process has to see first. */
 #define UNTIL(cond) \
 	do { \
 		int tries_ = 0; \
@@ -42,7 +43,7 @@
 		} \
 	} while (0)
 
-/* What this program supplies. */
+/* What this program supplies */
 
 struct fixed {
 	long level, counter, other;
@@ -69,7 +70,7 @@ static SpmiShare *share;
 static struct fixed *f;
 static char vendor[64];
 
-/* Programs that run at the same time have vendors of their own. */
+/* Gives each program a vendor of its own, because several run at the same time. */
 static char *under(const char *path)
 {
 	static char text[8][SI_MAXLNAME];
@@ -140,7 +141,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* Time outs, later calls; no folder of segments. */
+/* Time-outs, later calls, no folder of segments. */
 static void rule1(void)
 {
 	CHECK(setenv("RTIME_DDS_DIR", "/nonexistent", 1) == 0);
@@ -210,13 +211,13 @@ static void rule3(void)
 	FAILS(!SpmiFirstStat(gone), SiDeleted);
 	FAILS(!SpmiPathGetCx("x", gone), SiDeleted);
 	FAILS(SpmiInstantiate(gone) == SiDeleted, SiDeleted);
-	add_item("one"); /* the handle is good again */
+	add_item("one"); /* the handle is valid again */
 	UNTIL(SpmiPathGetCx(under("Items/one"), NULL));
 	OK(SpmiPathGetCx(under("Items/one"), NULL) == gone);
 	OK(SpmiGetCx(gone)->deleted == 0);
 }
 
-/* Contexts that came and went are seen by SpmiFirstCx and SpmiPathGetCx. */
+/* SpmiFirstCx and SpmiPathGetCx see contexts that came and went. */
 static void rule4(void)
 {
 	SpmiCxHdl proc, items = NULL;
@@ -315,11 +316,11 @@ static void rule5(void)
 	OK(!stat_named("Mem", "x"));
 }
 
-/* How many requests for values pmcd has had. */
+/* Returns how many requests for values pmcd has had. */
 static long fetches(void)
 {
 	struct SpmiStatSet *set = SpmiCreateStatSet();
-	struct SpmiStatVals *v = SpmiPathAddSetStat(set, "pmcd/pdu_in/fetch", NULL); /* of either kind */
+	struct SpmiStatVals *v = SpmiPathAddSetStat(set, "pmcd/pdu_in/fetch", NULL); /* the two count the two kinds of request */
 	struct SpmiStatVals *w = SpmiPathAddSetStat(set, "pmcd/pdu_in/highres_fetch", NULL);
 	long n;
 
@@ -338,7 +339,7 @@ static void rule6(void)
 	SpmiCxHdl fixed;
 	struct SpmiStatLink *s;
 	struct SpmiCxLink *c;
-	pid_t idle[12]; /* so that there are processes enough for a hundred statistics */
+	pid_t idle[12]; /* so that there are enough processes for a hundred statistics */
 	int i, n = 0;
 	long before;
 
@@ -368,7 +369,7 @@ static void rule6(void)
 	CHECK(counter->error == 0 && counter->val.l == 150 && counter->val_change.l == 50);
 	first = set->time;
 	CHECK(first.tv_sec > 0);
-	OK((real = SpmiPathAddSetStat(set, "real", fixed))); /* between two readings */
+	OK((real = SpmiPathAddSetStat(set, "real", fixed))); /* it is added between two readings */
 	f->counter += 7;
 	OK(SpmiGetStatSet(set, TRUE) == 0);
 	CHECK(real->val.f == 2.5f && counter->val.l == 157 && counter->val_change.l == 7);
@@ -390,7 +391,7 @@ static void rule6(void)
 	FAILS(SpmiFreeStatSet(set) == SiNotFound, SiNotFound);
 
 	OK((set = SpmiCreateStatSet()));
-	OK(SpmiGetStatSet(set, TRUE) == 0); /* an empty one */
+	OK(SpmiGetStatSet(set, TRUE) == 0); /* an empty set */
 	OK(!SpmiFirstVals(set));
 	for (c = SpmiFirstCx(SpmiPathGetCx("Proc", NULL)); c && n < 100; c = SpmiNextCx(c))
 		for (s = SpmiFirstStat(c->context); s && n < 100; s = SpmiNextStat(s), n++)
@@ -399,7 +400,7 @@ static void rule6(void)
 	before = fetches();
 	for (i = 0; i < 10; i++)
 		OK(SpmiGetStatSet(set, TRUE) == 0);
-	CHECK(fetches() == before + 13); /* ten, and three of the set that asks: two counters are added */
+	CHECK(fetches() == before + 13); /* ten, and three for the set that counts: two counters are added to it */
 	for (n = 0, v = SpmiFirstVals(set); v; v = SpmiNextVals(set, v))
 		n += v->error == 0;
 	CHECK(n > 50);
@@ -409,7 +410,7 @@ static void rule6(void)
 	}
 }
 
-/* What force does. */
+/* The effect of force. */
 static void rule7(void)
 {
 	struct SpmiStatSet *a, *b;
@@ -422,7 +423,7 @@ static void rule7(void)
 	OK((a = SpmiCreateStatSet()) && (b = SpmiCreateStatSet()));
 	OK((va = SpmiPathAddSetStat(a, under("Fixed/level"), NULL)));
 	OK((vb = SpmiPathAddSetStat(b, under("Fixed/level"), NULL)));
-	OK(SpmiGetStatSet(a, FALSE) == 0); /* was never read */
+	OK(SpmiGetStatSet(a, FALSE) == 0); /* it was never read */
 	CHECK(va->val.l == 1);
 	first = a->time;
 	f->level = 2;
@@ -431,7 +432,7 @@ static void rule7(void)
 	OK(SpmiGetStatSet(b, TRUE) == 0);
 	CHECK(vb->val.l == 2 && va->val.l == 1);
 	f->level = 3;
-	OK(SpmiGetStatSet(a, FALSE) == 0); /* obsolete by what b was forced to */
+	OK(SpmiGetStatSet(a, FALSE) == 0); /* obsolete since b was read by force */
 	CHECK(va->val.l == 3);
 	OK(SpmiGetStatSet(b, FALSE) == 0);
 	CHECK(vb->val.l == 2);
@@ -440,7 +441,7 @@ static void rule7(void)
 	CHECK(vb->val.l == 3);
 }
 
-/* Rates, levels and what has no value. */
+/* Rates, levels, and statistics without a value. */
 static void rule8(void)
 {
 	struct SpmiStatSet *set;
@@ -459,7 +460,7 @@ static void rule8(void)
 	OK((idle = SpmiPathAddSetStat(set, "CPU/cpu0/idle", NULL)));
 	f->level = -40;
 	OK(SpmiGetStatSet(set, TRUE) == 0);
-	OK(SpmiGetValue(set, counter) == 0.0f); /* since it was added */
+	OK(SpmiGetValue(set, counter) == 0.0f); /* the rate since it was added */
 	OK(SpmiGetValue(set, level) == -40.0f);
 	OK(SpmiGetValue(set, item) == 5.0f);
 	OK(SpmiGetValue(set, idle) >= 0.0f);
@@ -469,7 +470,7 @@ static void rule8(void)
 	CHECK(counter->val_change.l == 500);
 	rate = SpmiGetValue(set, counter);
 	CHECK(fabs(rate * seconds(set->time_change) - 500) < 0.5);
-	f->counter = 10; /* begins anew */
+	f->counter = 10; /* the counter starts again */
 	OK(SpmiGetStatSet(set, TRUE) == 0);
 	CHECK(counter->error == 0 && counter->val.l == 10 && counter->val_change.l == 0);
 	FAILS(SpmiGetValue(set, counter) <= -1.1f, SiNoValue);
@@ -508,7 +509,7 @@ static void rule9(void)
 	OK((w = SpmiPathAddSetStat(b, under("Fixed/other"), NULL)));
 	OK(SpmiGetStatSet(a, TRUE) == 0 && SpmiGetStatSet(b, FALSE) == 0);
 	OK(SpmiNextValue(a, NULL, &value) == z && value == 3);
-	OK(SpmiNextValue(b, NULL, &value) == w && value == 2); /* another set in between */
+	OK(SpmiNextValue(b, NULL, &value) == w && value == 2); /* another set is read in between */
 	OK(SpmiNextValue(a, z, &value) == y && value == 2);
 	OK(SpmiNextValue(a, y, &value) == x && value == 1);
 	OK(!SpmiNextValue(a, x, &value));
@@ -596,7 +597,7 @@ static void rule10(void)
 	FAILS(SpmiFreeHotSet(set) == SiNotFound, SiNotFound);
 }
 
-/* What exceptions and traps want. */
+/* What exceptions and traps need. */
 static void rule11(void)
 {
 	struct SpmiHotSet *set;
@@ -654,7 +655,7 @@ static void two_levels(struct SpmiHotSet *set)
 	OK(SpmiNextHot(set, fs) == SpmiFirstHot(set));
 	c = SpmiFirstCx(SpmiPathGetCx("FS", NULL));
 	OK((other = SpmiCreateHotSet()));
-	OK((one = hot(other, "size", c->context, 0, 0, SiHotAlways))); /* the lower level: it is what it is */
+	OK((one = hot(other, "size", c->context, 0, 0, SiHotAlways))); /* at the lower level a hotset stands only for itself */
 	OK(SpmiGetHotSet(other, TRUE) == 0);
 	OK(SpmiFirstHot(other) == one && one->count > 0 && one->grandpa == c->context);
 	OK(SpmiDelSetHot(set, fs) == 0);
@@ -670,9 +671,9 @@ static void rule12(void)
 	OK((set = SpmiCreateHotSet()));
 	if (SpmiFirstCx(SpmiPathGetCx("FS", NULL)))
 		two_levels(set);
-	else /* a machine, or a container, without file systems of its own */
+	else /* a machine or a container may have no file systems of its own */
 		FAILS(!hot(set, "size", SpmiPathGetCx("FS", NULL), 1, 0, SiHotAlways), SiNotFound);
-	OK(hot(set, "resptime", SpmiPathGetCx("RTime/ARM", NULL), 0, 0, SiHotAlways)); /* nothing there yet */
+	OK(hot(set, "resptime", SpmiPathGetCx("RTime/ARM", NULL), 0, 0, SiHotAlways)); /* there are no subcontexts yet */
 	OK(hot(set, "respavg", SpmiPathGetCx("RTime/LAN", NULL), 0, 0, SiHotAlways));
 	OK(SpmiGetHotSet(set, TRUE) == 0);
 	FAILS(!hot(set, "nix", SpmiPathGetCx("RTime/ARM", NULL), 0, 0, SiHotAlways), SiNotFound);
@@ -698,7 +699,7 @@ static void rule13(void)
 	OK((a = hot(set, "level", items, 0, 0, SiHotAlways)));
 	OK((empty = hot(set, "level", items, 0, 1000, SiHotThreshold)));
 	OK((b = hot(set, "level", items, 1, -1000, SiHotThreshold)));
-	OK(!SpmiNextHotItem(set, NULL, &index, &value, &name)); /* was not read */
+	OK(!SpmiNextHotItem(set, NULL, &index, &value, &name)); /* it was not read */
 	OK(SpmiGetHotSet(set, TRUE) == 0);
 	index = 77;
 	OK((h = SpmiNextHotItem(set, NULL, &index, &value, &name)) == a && index == 1);
@@ -719,7 +720,7 @@ static void rule13(void)
 	CHECK(n == 3);
 }
 
-/* Errors, and none after success. */
+/* Errors, and no error after success. */
 static void rule14(void)
 {
 	struct SpmiStatSet *set, *other;
@@ -766,14 +767,14 @@ static void rule14(void)
 	FAILS(!SpmiFirstVals(p), SiNotFound);
 	FAILS(SpmiGetValue(other, v) <= -1.1f, SiNotFound);
 	FAILS(SpmiGetValue(NULL, v) <= -1.1f, SiBadArgument);
-	FAILS(SpmiGetHotSet((struct SpmiHotSet *)(void *)set, TRUE) == SiNotFound, SiNotFound); /* a set of the other kind */
+	FAILS(SpmiGetHotSet((struct SpmiHotSet *)(void *)set, TRUE) == SiNotFound, SiNotFound); /* a set of the wrong kind */
 	FAILS(!SpmiFirstHot(NULL), SiBadArgument);
 	FAILS(!SpmiNextHot(p, p), SiNotFound);
 	FAILS(SpmiFreeHotSet(p) == SiNotFound, SiNotFound);
 	OK(SpmiFirstVals(set) == v);
 }
 
-/* SpmiExit, and beginning again. */
+/* SpmiExit, and a new start after it. */
 static void rule15(void)
 {
 	struct SpmiStatSet *set;
@@ -795,7 +796,7 @@ static void rule15(void)
 	}
 }
 
-/* A child, of either kind, begins anew; the parent goes on. */
+/* A child of either kind starts again, and the parent goes on. */
 static void child_reads(void)
 {
 	struct SpmiStatSet *set, *own;
@@ -891,7 +892,7 @@ static void rule16(void)
 	OK(SpmiFreeStatSet(set) == 0);
 }
 
-/* Kilobytes of memory that the process has, of its own. */
+/* Returns how many kilobytes of private memory the process has. */
 static long memory(void)
 {
 	long pages = 0, skip;
@@ -939,7 +940,7 @@ static void leaks(void)
 	SpmiExit();
 }
 
-/* Told what to do on standard input, it prints how a set fares: error codes and values. */
+/* Reads orders from standard input. Prints how a set does: error codes and values. */
 static void orders(void)
 {
 	struct SpmiStatVals *level, *counter, *gone;

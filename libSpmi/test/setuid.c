@@ -1,4 +1,4 @@
-/* A setuid program does not look at RTIME_DDS_DIR. As root. Its argument: a place for a copy. */
+/* A setuid program ignores RTIME_DDS_DIR. As root. Its argument: a place for a copy. */
 #include <sys/sendfile.h>
 
 #include "helpers.h"
@@ -17,7 +17,7 @@ static void copy_self(const char *to)
 	close(out);
 }
 
-/* Runs the copy, which says how many segments it finds in the directory that it was told. */
+/* Runs the copy. It prints how many segments are in the directory that it was given. */
 static int segments(const char *copy)
 {
 	int status;
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	unlink(argv[1]);
 	copy_self(argv[1]);
 	CHECK(segments(argv[1]) == 0);
-	CHECK(chmod(argv[1], 0755) == 0); /* and any other program does */
+	CHECK(chmod(argv[1], 0755) == 0); /* without setuid the program uses the directory */
 	CHECK(segments(argv[1]) == 1);
 	unlink(argv[1]);
 	return done();

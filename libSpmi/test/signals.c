@@ -1,4 +1,7 @@
-/* Handlers: of faults behind the data area and within the library, and of a fast timer. */
+/*
+ * Signal handlers: of faults behind the data area and in the library, and of a fast
+ * timer.
+ */
 #include <sys/time.h>
 
 #include "helpers.h"
@@ -14,7 +17,7 @@ static void stop(int sig)
 	_exit(42);
 }
 
-/* The guide: attempts to access fields that no statistic names fault. */
+/* As the guide says, accesses to fields that no statistic names fault. */
 static void beyond(int from, int to)
 {
 	(void)from, (void)to;
@@ -24,7 +27,7 @@ static void beyond(int from, int to)
 	((volatile struct dat *)share->SiShArea)->beyond = 1;
 }
 
-/* A bad pointer: the library is interrupted while it holds its lock. */
+/* A bad pointer interrupts the library while it holds its lock. */
 static void within(int from, int to)
 {
 	(void)from, (void)to;

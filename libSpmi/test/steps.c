@@ -1,7 +1,8 @@
 /*
- * A reader may look after any instruction of the writer. The writer is run one at a time,
- * while it adds, deletes and adds again: as long as a slot's seq is even and stays so, the
- * slot's record stays as it is, and so does the new context's data area while it is active.
+ * A reader may look after any instruction of the writer. So this test runs the writer
+ * one instruction at a time, while it adds, deletes and adds again. As long as a slot's
+ * seq is even and does not change, the slot's record must not change, nor the new
+ * context's data area while the context is active.
  */
 #include <sys/ptrace.h>
 
@@ -16,7 +17,7 @@ static void add_and_delete(int i)
 	struct inst *p = (struct inst *)SpmiDdsAddCx(0, path[i % 2], descr[i % 2], i + 1);
 
 	CHECK(p);
-	raise(SIGUSR1); /* what the program itself stores is not looked at */
+	raise(SIGUSR1); /* stores of the program itself are not checked */
 	p->a = 1 + i;
 	p->b = 47 + i;
 	raise(SIGUSR1);
@@ -39,7 +40,10 @@ static void writer(int from, int to)
 	_exit(0);
 }
 
-/* Where the writer stopped: SIGTRAP after a step, or the signal that it sent itself. */
+/*
+ * Returns why the writer stopped: SIGTRAP after a step, or the signal that it sent
+ * itself.
+ */
 static int stopped(struct child *c)
 {
 	int status;
@@ -53,7 +57,7 @@ static bool even(const struct seg_slot *s)
 	return s->seq % 2 == 0;
 }
 
-/* Steps until the writer sends itself a signal, which it returns. */
+/* Steps until the writer sends itself a signal. Returns that signal. */
 static int look_on(struct child *c, const struct view *v, const struct seg_slot *s, unsigned long *steps)
 {
 	struct seg_slot was = *s;
@@ -76,7 +80,7 @@ static int look_on(struct child *c, const struct view *v, const struct seg_slot 
 	}
 }
 
-/* Lets the writer store values, at full speed. */
+/* Lets the writer store values at full speed. */
 static void let_store(struct child *c)
 {
 	CHECK(ptrace(PTRACE_CONT, c->pid, NULL, NULL) == 0);

@@ -27,7 +27,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Its calls open files, where a thread would be cancelled. */
+/* Calls functions that open files. A thread could be cancelled there. */
 static void *cancelled(void *arg)
 {
 	for (;;) {
@@ -40,7 +40,10 @@ static void *cancelled(void *arg)
 	return NULL;
 }
 
-/* A thread that is cancelled leaves neither the lock nor half a context behind. */
+/*
+ * A thread that is cancelled leaves neither the lock held nor a context half
+ * made.
+ */
 static void cancel(void)
 {
 	int i, going;

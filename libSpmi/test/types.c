@@ -1,7 +1,7 @@
 /*
- * A supplier of all thirteen data types, in the width that it is compiled for, and of
- * values that are updated all alike. Its argument is the supplier's file. It says the
- * width on a line, and supplies until its input ends.
+ * A supplier of all thirteen data types, in the width that it is compiled for, and
+ * of values that are all updated alike. Its argument is the supplier's file. It
+ * prints the width on a line, and supplies until its input ends.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ static const cx_create volatiles[] = {
 	CONTEXT("DDS/V/Volatile/Y", "", 0, alike_stats, STAT_L(alike_stats)),
 };
 
-/* The ends of the ranges: what is cut short or has its sign lost shows. */
+/* The ends of the ranges: a value that is cut short or loses its sign is noticed. */
 static void fill(struct all *a)
 {
 	a->ulong_ = ~0ul;

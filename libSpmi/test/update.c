@@ -52,7 +52,7 @@ static void *updater(void *area)
 	return NULL;
 }
 
-/* Updates in two threads, an area each. */
+/* Updates an area in each of two threads. */
 static void supplier(int from, int to)
 {
 	SpmiShare *share = init();
@@ -71,7 +71,7 @@ static void supplier(int from, int to)
 	CHECK(SpmiDdsUpdateBegin(area) == SiNotFound && SpmiDdsUpdateEnd(area) == SiNotFound);
 }
 
-/* Reads as readers do; false if the context was in the middle of an update. */
+/* Reads as readers do. Returns false if the context was in the middle of an update. */
 static bool read_all(const uint32_t *word, const volatile struct many *m, unsigned long *v)
 {
 	uint32_t before = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -81,7 +81,7 @@ static bool read_all(const uint32_t *word, const volatile struct many *m, unsign
 		return false;
 	for (i = 0; i < VALUES; i++)
 		v[i] = m->v[i];
-#ifndef __SANITIZE_THREAD__ /* which does not know fences */
+#ifndef __SANITIZE_THREAD__ /* the thread sanitizer does not know fences */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 	return __atomic_load_n(word, __ATOMIC_RELAXED) == before;
@@ -128,7 +128,7 @@ static void child(int from, int to)
 	tell(to, 'y');
 }
 
-/* What is wrong is told, and nothing else happens. */
+/* Mistakes return errors and have no other effect. */
 static void errors(int from, int to)
 {
 	SpmiShare *share;
@@ -140,7 +140,7 @@ static void errors(int from, int to)
 	CHECK(SpmiDdsUpdateEnd(area) == SiBadArgument);
 	CHECK(SpmiDdsUpdateBegin(area + 1) == SiNotFound && SpmiDdsUpdateBegin((char *)share) == SiNotFound);
 	CHECK(SpmiDdsUpdateBegin(area) == SiSuccess && SpmiDdsUpdateBegin(area) == SiInstBusy);
-	CHECK(SpmiDdsUpdateBegin(share->SiShArea) == SiSuccess); /* another area */
+	CHECK(SpmiDdsUpdateBegin(share->SiShArea) == SiSuccess); /* an update of another area */
 	CHECK(SpmiDdsDelCx(area) == 0 && (other = SpmiDdsAddCx(0, "DDS/IBM/Many/W", "x", 99)));
 	CHECK(other == area && SpmiDdsUpdateBegin(other) == SiSuccess);
 	CHECK(SpmiErrno == 0 && !SpmiErrmsg[0]);
@@ -151,7 +151,10 @@ static void errors(int from, int to)
 	hear(from);
 }
 
-/* Killed in the middle: the words stay odd, and the next start is none the worse. */
+/*
+ * Killed in the middle of an update: the words stay odd, and the next start still
+ * works.
+ */
 static void killed(void)
 {
 	struct child c = spawn(errors);
