@@ -28,7 +28,7 @@ func echo(answer []byte) step {
 }
 
 // TestAllocs: in the steady state a fetch of numbers does not allocate, however many values it
-// brings, and neither do rates, a profile, and a Client.
+// brings. Neither do rates, a profile, or a Client.
 func TestAllocs(t *testing.T) {
 	for _, values := range []int{1, 10000} {
 		for name, profile := range map[string]*Profile{"all": nil, "listed": Only(7, 1, 2, 3)} {
@@ -42,7 +42,7 @@ func TestAllocs(t *testing.T) {
 func fetchAllocs(t *testing.T, values int, profile *Profile) {
 	answer := pdu.HighresResult{Sec: 1000, Sets: []pdu.ValueSet{{PMID: 100}, {PMID: 101}}}
 	for i := range int32(values) {
-		inst := int32(values) - i // which Find has to sort
+		inst := int32(values) - i // so that Find has to sort them
 		answer.Sets[0].Values = append(answer.Sets[0].Values, pdu.InstValue{Inst: inst, Value: pcp.Num(uint32(i))})
 		answer.Sets[1].Values = append(answer.Sets[1].Values, pdu.InstValue{Inst: inst, Value: pcp.Num(uint64(i))})
 	}
@@ -64,15 +64,15 @@ func fetchAllocs(t *testing.T, values int, profile *Profile) {
 		s, before = before, s
 	}
 	for range 3 {
-		fetch() // memory that is kept
+		fetch() // allocates memory that is kept
 	}
 	if n := testing.AllocsPerRun(100, fetch); n != 0 {
 		t.Errorf("%v allocations for a fetch", n)
 	}
 }
 
-// TestAllocsContext: a context that may end costs a few allocations for each request, and
-// none for each value.
+// TestAllocsContext: a context that can end costs a few allocations for each request, and none
+// for each value.
 func TestAllocsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -17,7 +17,7 @@ type call struct {
 	do     func(r requests) (any, error)
 	ask    pdu.PDU
 	answer pdu.PDU
-	want   string // what it returns, as fmt prints it
+	want   string // the call's result, as fmt prints it
 }
 
 func calls() []call {
@@ -62,7 +62,7 @@ func calls() []call {
 	}
 }
 
-// steps are what pmcd sees of a call before its answer.
+// steps are the messages of a call before its answer, as pmcd sees them.
 func (k *call) steps() []step {
 	if k.ask == fetchLoad {
 		return []step{expect(profile), expect(k.ask)}
@@ -70,7 +70,7 @@ func (k *call) steps() []step {
 	return []step{expect(k.ask)}
 }
 
-// TestCalls: each request and its answer, as they stand on the wire.
+// TestCalls: each request and its answer, as they are on the wire.
 func TestCalls(t *testing.T) {
 	for _, k := range calls() {
 		t.Run(k.name, func(t *testing.T) {
@@ -83,12 +83,12 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRefused: what pmcd refuses is its code, the connection stays, and the next request is
-// served.
+// TestRefused: if pmcd refuses a request, the error is pmcd's code, the connection stays,
+// and the next request is served.
 func TestRefused(t *testing.T) {
 	for _, k := range calls() {
 		if k.name == "descriptors" {
-			continue // they are asked for one by one then; see TestOneByOne
+			continue // they are asked for one by one after that; see TestOneByOne
 		}
 		t.Run(k.name, func(t *testing.T) {
 			c := dialMock(t, append(k.steps(), send(&pdu.Error{Code: pcp.ErrPermission}), expect(&pdu.Child{Status: true}), send(&pdu.Names{}))...)
@@ -102,7 +102,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOneByOne: where pmcd refuses descriptors for many they are asked for one by one.
+// TestOneByOne: if pmcd refuses a request for many descriptors, they are asked for one by
+// one.
 func TestOneByOne(t *testing.T) {
 	c := dialMock(t, expect(&pdu.DescIDs{PMIDs: []pcp.PMID{100, 101}}), send(&pdu.Error{Code: pcp.ErrPMID}),
 		expect(descReq), send(desc), expect(&pdu.DescReq{PMID: 101}), send(&pdu.Error{Code: pcp.ErrPMID}))
@@ -113,7 +114,7 @@ func TestOneByOne(t *testing.T) {
 }
 
 // TestOtherAnswers: an answer that belongs to another request ends the connection, whatever
-// the request.
+// the request was.
 func TestOtherAnswers(t *testing.T) {
 	all := calls()
 	for _, k := range all {
@@ -130,7 +131,7 @@ func TestOtherAnswers(t *testing.T) {
 	}
 }
 
-// TestBadAnswers: answers of the right type that cannot be right.
+// TestBadAnswers: answers of the right type with contents that cannot be right.
 func TestBadAnswers(t *testing.T) {
 	set := func(id pcp.PMID) pdu.ValueSet { return pdu.ValueSet{PMID: id} }
 	for name, tt := range map[string]struct {
@@ -163,7 +164,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// TestNegativeNumber: an agent that gives an instance a negative number is not believed.
+// TestNegativeNumber: if an agent gives an instance a negative number, that is an error.
 func TestNegativeNumber(t *testing.T) {
 	c := dialMock(t, expect(&pdu.InstanceReq{InDom: 7, Inst: pcp.InstNull, Name: "c"}),
 		send(&pdu.Instance{InDom: 7, Instances: []pcp.Instance{{ID: -2}}}))
@@ -172,8 +173,8 @@ func TestNegativeNumber(t *testing.T) {
 	}
 }
 
-// TestOlderPmcd: without high resolution and without descriptors for many a client does with
-// what there is.
+// TestOlderPmcd: a client also works with a pmcd that has neither high resolution nor
+// requests for many descriptors.
 func TestOlderPmcd(t *testing.T) {
 	o := mock(t, after(0, expect(profile), expect(&pdu.Fetch{PMIDs: []pcp.PMID{100}}),
 		send(&pdu.Result{Sec: 1000, Usec: 7, Sets: loadIs5.Sets}),
@@ -196,8 +197,8 @@ func TestOlderPmcd(t *testing.T) {
 	}
 }
 
-// TestHelpInstead: one line takes the place of missing help; where there is neither that is
-// an error.
+// TestHelpInstead: the one-line text replaces missing help. If there is neither, that is an
+// error.
 func TestHelpInstead(t *testing.T) {
 	long := &pdu.TextReq{Ident: 100, Kind: pcp.TextPMID | pcp.TextHelp}
 	short := &pdu.TextReq{Ident: 100, Kind: pcp.TextPMID | pcp.TextOneLine}
@@ -211,7 +212,8 @@ func TestHelpInstead(t *testing.T) {
 	}
 }
 
-// TestMergedLabels: labels of all levels, of which the last stands.
+// TestMergedLabels: labels of all levels are merged; of labels with one name, the last is
+// kept.
 func TestMergedLabels(t *testing.T) {
 	level := func(kind pcp.LabelType, ident uint32, labels ...pcp.Label) []step {
 		return []step{expect(&pdu.LabelReq{Ident: ident, Kind: kind}),
@@ -230,7 +232,7 @@ func TestMergedLabels(t *testing.T) {
 	}
 }
 
-// TestPortions: more names than fit into one message are asked for in several.
+// TestPortions: if the names do not fit into one message, they are asked for in several.
 func TestPortions(t *testing.T) {
 	names := make([]string, 9000)
 	for i := range names {

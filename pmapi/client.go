@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Client is a pmcd that is always there: it connects when it is first asked for something, and
-// again when the connection has been lost. Then it brings back what was there before: the
-// container, and the profile of each fetch. A request that finds its old connection broken is
-// sent once more on a new one, if MayRetry says that this does no harm.
+// Client makes connections to a pmcd as they are needed: it connects at the first request, and
+// again when the connection has been lost. Then it restores what the old connection had: the
+// container, and the profile of each fetch. If a request finds its old connection broken, and
+// MayRetry says that this does no harm, it is sent once more on a new one.
 //
-// A Client may be used by any number of goroutines; they take turns. Whoever waits for a turn
-// stops waiting when the context ends.
+// Any number of goroutines may use a Client; they take turns. A goroutine that waits for its
+// turn stops waiting when its context ends.
 //
-// Where no connection can be made requests fail at once with the reason, and MayRetry is true
-// for it. The next attempt is made by the first request after a pause, which begins at 50 ms
+// If no connection can be made, requests fail at once with the reason, and MayRetry is true
+// for it. The first request after a pause makes the next attempt. The pause begins at 50 ms
 // and doubles up to 2 s; requests during the pause fail with the same reason.
 type Client struct {
 	requests
@@ -28,15 +28,15 @@ type Client struct {
 	over context.Context
 	end  context.CancelFunc
 
-	mu   sync.Mutex // for Close, which does not wait for its turn
-	conn *Conn      // nil while there is none
+	mu   sync.Mutex // for Close, which does not wait for a turn
+	conn *Conn      // nil if there is none
 
-	// These belong to the goroutine that has its turn.
+	// The goroutine that has its turn owns these.
 	changes Changes
-	before  bool  // there has been a connection
-	failed  error // of the last attempt to connect
+	before  bool  // there has been a connection before
+	failed  error // the error of the last attempt to connect
 	pause   time.Duration
-	until   time.Time // when the pause is over
+	until   time.Time // the end of the pause
 }
 
 // Pauses between attempts to connect.
@@ -45,9 +45,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// NewClient returns a Client of the pmcd of a host, which is written as ParseHost says; "" is
-// "local:". It does not connect yet; Connect does. The error says what is wrong with the
-// notation. Close the Client when it is not needed any more.
+// NewClient returns a Client of the pmcd of a host. The host has the notation of ParseHost; ""
+// means "local:". NewClient does not connect; the first request or Connect does. The error
+// says what is wrong with the notation. Close the Client when it is not needed any more.
 func NewClient(host string, o *Options) (*Client, error) {
 	h, err := ParseHost(host)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Connect connects if there is no connection. It is good for telling early that a host
-// cannot be reached; other requests connect by themselves.
+// Connect connects if there is no connection. A program can use it to find out early that a
+// host cannot be reached; other requests connect by themselves.
 func (c *Client) Connect(ctx context.Context) error {
 	if err := c.take(ctx, "connection"); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c *Client) take(ctx context.Context, op string) error {
 
 func (c *Client) give() { <-c.turn }
 
-// exchange carries out a request, on a new connection where the one that was there is lost.
+// exchange carries out a request, on a new connection if the old one is lost.
 func (c *Client) exchange(ctx context.Context, x exchange) error {
 	if err := c.take(ctx, x.name()); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Client) exchange(ctx context.Context, x exchange) error {
 	}
 }
 
-// connected sees to it that there is a connection, and reports whether it is a new one.
+// connected makes a connection if there is none, and reports whether it is a new one.
 func (c *Client) connected(ctx context.Context) (fresh bool, err error) {
 	if c.conn != nil {
 		return false, nil
@@ -153,7 +153,7 @@ func (c *Client) connected(ctx context.Context) (fresh bool, err error) {
 	case c.over.Err() != nil:
 		return false, &Error{Op: "connection", Host: c.host.String(), Err: ErrClosed}
 	case ctx.Err() != nil:
-		return false, err // which says nothing about pmcd
+		return false, err // this error says nothing about pmcd
 	default:
 		c.pause = min(max(2*c.pause, firstPause), lastPause)
 		c.until = time.Now().Add(c.pause/2 + rand.N(c.pause/2))
@@ -176,7 +176,7 @@ func (c *Client) connected(ctx context.Context) (fresh bool, err error) {
 	return true, nil
 }
 
-// drop forgets a connection that is closed.
+// drop forgets a closed connection.
 func (c *Client) drop() {
 	c.changes = c.conn.changes
 	c.mu.Lock()

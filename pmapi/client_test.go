@@ -16,14 +16,14 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// hangUp ends a script.
+// hangUp closes the connection at the end of a script.
 func hangUp(m *mockConn) error { return m.Close() }
 
 // TestReconnect: a request that finds its connection broken is sent again on a new one, with
-// its profile, and the changes count the new connection.
+// its profile. The changes count the new connection.
 func TestReconnect(t *testing.T) {
 	only := Only(7, 3)
-	only.Context = 99 // not looked at
+	only.Context = 99 // is ignored
 	wire := pdu.Profile{InDoms: only.InDoms}
 	c := clientMock(t,
 		after(features, expect(&wire), expect(fetchLoad), send(loadIs5), expect(fetchLoad), send(&pdu.Error{Code: 3}), send(loadIs5), hangUp),
@@ -39,7 +39,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestSendOnce: a store whose answer is lost is not sent again; the next request has a new
+// TestSendOnce: a store whose answer is lost is not sent again. The next request gets a new
 // connection.
 func TestSendOnce(t *testing.T) {
 	var value pdu.Result
@@ -58,7 +58,7 @@ func TestSendOnce(t *testing.T) {
 	}
 }
 
-// TestSecondBreak: a request that breaks a new connection too is not sent a third time.
+// TestSecondBreak: a request that also breaks a new connection is not sent a third time.
 func TestSecondBreak(t *testing.T) {
 	c := clientMock(t, after(features, expect(descReq), send(desc), hangUp), after(features, expect(descReq), hangUp))
 	if _, err := c.Desc(context.Background(), 100); err != nil {
@@ -69,7 +69,8 @@ func TestSecondBreak(t *testing.T) {
 	}
 }
 
-// TestPause: while no connection can be made few attempts are made, and each request says why.
+// TestPause: while no connection can be made, few attempts are made, and each request says
+// why.
 func TestPause(t *testing.T) {
 	var attempts atomic.Int32
 	var up atomic.Bool
@@ -135,8 +136,8 @@ func TestTurns(t *testing.T) {
 	all.Wait()
 }
 
-// TestCloseClient: Close ends what is under way: a request, an attempt to connect, and all
-// that comes later.
+// TestCloseClient: Close ends a request or an attempt to connect that is under way. Later
+// requests fail, too.
 func TestCloseClient(t *testing.T) {
 	var c *Client
 	c = clientMock(t, after(features, expect(descReq), func(*mockConn) error { return c.Close() }, silence))

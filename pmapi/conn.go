@@ -15,47 +15,47 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// maxRequest is the length of the longest message that pmcd takes from a client, unless its
-// option -L says otherwise.
+// maxRequest is the length of the longest message that pmcd takes from a client, unless pmcd's
+// option -L sets another limit.
 const maxRequest = 64 << 10
 
 // Conn is a connection to a pmcd. It does one thing at a time: a request while another is
-// under way fails with ErrBusy. Whenever there is any doubt about what comes next on the
-// connection, it is closed for good, and requests fail with ErrClosed: when the connection
-// breaks, when pmcd breaks the protocol, and when a context or a time-out ends a request
-// whose answer is still to come. A Client makes a new one then.
+// under way fails with ErrBusy. If it is uncertain what comes next on the connection, the Conn
+// closes it for good, and later requests fail with ErrClosed. This happens when the connection
+// breaks, when pmcd breaks the protocol, and when a context or a time-out ends a request whose
+// answer is still to come. A Client then makes a new Conn.
 //
-// Close may be called at any time by any goroutine.
+// Any goroutine may call Close at any time.
 type Conn struct {
 	requests
 	host Host
 	opts Options
 
-	raw      net.Conn // the socket, which has the deadlines
+	raw      net.Conn // the socket; deadlines are set on it
 	rw       io.ReadWriter
-	secured  bool // by TLS
+	secured  bool // the connection uses TLS
 	r        *pdu.Reader
 	features uint16
 	changes  Changes
 
 	busy   atomic.Bool
 	closed atomic.Bool
-	broken error // why the connection was closed; belongs to who is busy
+	broken error // why the connection was closed; owned by the goroutine that is busy
 
 	out     []byte // the request
-	profile []byte // the PROFILE that pmcd has
+	profile []byte // the profile message that pmcd has
 }
 
-// exchange is a request and what is done with its answer.
+// exchange is a request and the handling of its answer.
 type exchange interface {
-	// name says what is asked for, for errors.
+	// name says what is asked for. Errors contain it.
 	name() string
-	// append writes the request behind b.
+	// append appends the request to b.
 	append(c *Conn, b []byte) ([]byte, error)
-	// take reads one message of the answer and reports whether it was the last. A pcp.Error
-	// is pmcd's answer; after any other error the connection is closed.
+	// take takes one message of the answer and reports whether it was the last. If the error
+	// is a pcp.Error, it is pmcd's answer; after any other error the connection is closed.
 	take(c *Conn, b []byte) (done bool, err error)
-	// repeatable reports whether the request does no harm if it is carried out twice.
+	// repeatable reports whether the request may be carried out twice without harm.
 	repeatable() bool
 }
 
@@ -64,11 +64,11 @@ type exchanger interface {
 	exchange(ctx context.Context, x exchange) error
 }
 
-// requests holds the methods that a Conn and a Client have in common.
+// requests holds the methods that Conn and Client share.
 type requests struct{ via exchanger }
 
-// Dial connects to the pmcd of a host, which is written as ParseHost says; "" is "local:". The
-// context and Options.ConnectTimeout limit the time that this takes.
+// Dial connects to the pmcd of a host. The host has the notation of ParseHost; "" means
+// "local:". The context and Options.ConnectTimeout limit how long this takes.
 func Dial(ctx context.Context, host string, o *Options) (*Conn, error) {
 	h, err := ParseHost(host)
 	if err != nil {
@@ -108,7 +108,7 @@ func dial(ctx context.Context, h Host, o Options) (*Conn, error) {
 func dialTarget(ctx context.Context, h Host, o Options, t target) (*Conn, error) {
 	raw, err := o.Dial(ctx, t.network, t.address)
 	for pause := time.Millisecond; errors.Is(err, syscall.EAGAIN) && ctx.Err() == nil; pause = min(2*pause, 50*time.Millisecond) {
-		// The socket's queue is full, because pmcd is busy. TCP would wait by itself.
+		// The socket's queue is full, because pmcd is busy. With TCP the kernel would wait.
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -130,11 +130,11 @@ func dialTarget(ctx context.Context, h Host, o Options, t target) (*Conn, error)
 	return nil, err
 }
 
-// longAgo is when a deadline is over.
+// longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
-// limit bounds what is read and written from now on: by d, and by the context. release has
-// to be called before the connection is used for anything else.
+// limit sets limits for what is read and written from now on: d, and the context. The caller
+// must call release before it uses the connection for anything else.
 func (c *Conn) limit(ctx context.Context, d time.Duration) (release func()) {
 	_ = c.raw.SetDeadline(time.Now().Add(d)) // an error shows at the next use
 	if ctx.Done() == nil {
@@ -147,7 +147,7 @@ func (c *Conn) limit(ctx context.Context, d time.Duration) (release func()) {
 	})
 	return func() {
 		if !stop() {
-			<-over // or it would hit the next request
+			<-over // otherwise the deadline could end the next request
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (c *Conn) Close() error {
 	return c.raw.Close()
 }
 
-// Host returns what the connection was made to.
+// Host returns the host that the connection was made to.
 func (c *Conn) Host() Host { return c.host }
 
 // Features returns the pcp.Feature... bits that pmcd has offered.
@@ -182,7 +182,7 @@ func (c *Conn) exchange(ctx context.Context, x exchange) error {
 	case c.closed.Load():
 		return c.fail(x, ErrClosed, true)
 	case c.r.Buffered() > 0:
-		// What nobody has asked for would be taken for the answer.
+		// Bytes that nobody has asked for would be taken for the answer.
 		return c.breakOff(x, fmt.Errorf("%w: it has come before it", ErrProtocol), true)
 	}
 	out, err := x.append(c, c.out[:0])
@@ -210,7 +210,7 @@ func (c *Conn) exchange(ctx context.Context, x exchange) error {
 	return c.breakOff(x, err, !sent || x.repeatable())
 }
 
-// talk sends what is in c.out and reads the answer. sent is false if nothing has left.
+// talk sends c.out and reads the answer. sent is false if nothing was sent.
 func (c *Conn) talk(x exchange) (sent bool, err error) {
 	if sent, err := c.write(); err != nil {
 		return sent, err
@@ -226,7 +226,7 @@ func (c *Conn) talk(x exchange) (sent bool, err error) {
 	}
 }
 
-// write sends what is in c.out. sent is false if nothing has left.
+// write sends c.out. sent is false if nothing was sent.
 func (c *Conn) write() (sent bool, err error) {
 	if !c.secured {
 		n, err := c.rw.Write(c.out)
@@ -278,7 +278,7 @@ type query struct {
 	op              string
 	needs           uint16 // features of pmcd
 	request, answer pdu.PDU
-	check           func() error // of the answer; nil for none
+	check           func() error // checks the answer; may be nil
 }
 
 func (q *query) name() string     { return q.op }

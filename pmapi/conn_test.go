@@ -27,15 +27,15 @@ var (
 		Values: []pdu.InstValue{{Inst: 3, Value: pcp.Num(uint32(5))}}}}}
 )
 
-// TestGreeting: what pmcd says first decides whether there is a connection, and what the
-// client asks for.
+// TestGreeting: pmcd's first message decides whether there is a connection, and which
+// features the client asks for.
 func TestGreeting(t *testing.T) {
 	settled := []step{expect(&pdu.Names{Names: []string{"pmcd.version"}}), send(&pdu.IDs{Status: 1, PMIDs: []pcp.PMID{1}})}
 	for name, tt := range map[string]struct {
 		host  string
 		steps []step
 		want  error  // errors.Is
-		text  string // in the error
+		text  string // part of the error's text
 		retry bool
 	}{
 		"good":               {"mock", greeting(features), nil, "", false},
@@ -95,7 +95,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// send2 returns several messages as they stand in the stream.
+// send2 returns several messages as they are in the stream.
 func send2(pdus ...pdu.PDU) (b []byte) {
 	for _, p := range pdus {
 		b = p.Append(b, 0)
@@ -122,8 +122,8 @@ func line(want string) step {
 	}
 }
 
-// TestCancel: a context that ends takes the request with it, and the connection; one that has
-// ended before sends nothing.
+// TestCancel: a context that ends during a request ends the request and the connection. If it
+// has ended before, nothing is sent.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := dialMock(t, expect(descReq), do(cancel), silence)
@@ -146,11 +146,12 @@ func TestCancel(t *testing.T) {
 	c.Close()
 }
 
-// TestDeadline: the deadline of a context is told from a time-out of the connection's own.
+// TestDeadline: errors distinguish the deadline of a context from the connection's own
+// time-out.
 func TestDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	c := dialMock(t, drain) // the time may be over before anything is sent
+	c := dialMock(t, drain) // the deadline may pass before anything is sent
 	if _, err := c.Desc(ctx, 100); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeout) {
 		t.Errorf("deadline of the context: %v", err)
 	}
@@ -171,8 +172,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestRace: whether the answer or the end of the context is first, the next request is not
-// hit by it, or finds the connection closed.
+// TestRace: whether the answer comes first or the context ends first, the next request gets
+// its own answer or finds the connection closed.
 func TestRace(t *testing.T) {
 	for range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -184,7 +185,7 @@ func TestRace(t *testing.T) {
 			}
 			b, err := m.r.Next()
 			if err != nil {
-				return nil // the context was first
+				return nil // the context ended first
 			}
 			_, err = m.Write(desc.Append(b[:0:0], 0))
 			return err
@@ -224,7 +225,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// failing is a connection whose writes fail after so many bytes.
+// failing is a connection whose writes fail after a number of bytes.
 type failing struct {
 	net.Conn
 	left int
@@ -240,8 +241,8 @@ func (f *failing) Write(b []byte) (int, error) {
 	return n, syscall.EPIPE
 }
 
-// TestMayRetry: a store may be sent again only if nothing of it has left, or the agent cannot
-// have had it; all others may.
+// TestMayRetry: a store may be sent again only if nothing of it was sent, or if the agent
+// cannot have received it. All other requests may be sent again.
 func TestMayRetry(t *testing.T) {
 	const creds = 20 // bytes before the request
 	store := func(c *Conn) error {
@@ -256,7 +257,7 @@ func TestMayRetry(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		request func(*Conn) error
-		room    int // bytes that can be written
+		room    int // number of bytes that can be written
 		steps   []step
 		want    error
 		retry   bool
@@ -313,7 +314,7 @@ func lookTwice(c *Conn) error {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestAnnounced: a length that is announced costs no memory before the bytes come.
+// TestAnnounced: an announced length costs no memory before the bytes arrive.
 func TestAnnounced(t *testing.T) {
 	c := dialMock(t, expect(descReq), raw([]byte{0x0f, 0xff, 0xff, 0xf0, 0, 0, 0x70, 5, 0, 0, 0, 0, 1, 2, 3}))
 	if _, err := c.Desc(context.Background(), 100); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -325,7 +326,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestTooLong: what pmcd would not take is not sent, and the connection stays.
+// TestTooLong: a request that pmcd would not take is not sent, and the connection stays.
 func TestTooLong(t *testing.T) {
 	c := dialMock(t, expect(descReq), send(desc))
 	ctx := context.Background()

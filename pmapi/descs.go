@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// Descs returns the descriptors of metrics, in the same order; see pmLookupDescs(3). That of a
-// metric which has none has the PMID pcp.PMIDNull. Where pmcd offers it many are asked for at
-// once. Any number may be given; they are asked for in portions.
+// Descs returns the descriptors of metrics, in the same order; see pmLookupDescs(3). If a
+// metric has none, its entry has the PMID pcp.PMIDNull. If pmcd offers it, one request asks
+// for many. There is no limit on their number; they are asked for in portions.
 func (r requests) Descs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc, error) {
 	descs := make([]pcp.Desc, 0, len(ids))
 	const most = 4096 // their descriptors are 80 KiB
@@ -33,7 +33,7 @@ func (r requests) descs(ctx context.Context, ids []pcp.PMID) ([]pcp.Desc, error)
 	if err == nil {
 		for i := range answer.Descs {
 			if d := &answer.Descs[i]; d.PMID != ids[i] {
-				d.PMID = pcp.PMIDNull // none, or that of another metric
+				d.PMID = pcp.PMIDNull // there is none, or it belongs to another metric
 			}
 		}
 		return answer.Descs, nil
@@ -56,15 +56,15 @@ func (r requests) descs(ctx context.Context, ids []pcp.PMID) ([]pcp.Desc, error)
 	return list, nil
 }
 
-// Desc returns the descriptor of one metric; see pmLookupDesc(3). The error wraps what pmcd
-// or the agent says: pcp.ErrPMID where the metric is not known, pcp.ErrNoAgent and so on.
+// Desc returns the descriptor of one metric; see pmLookupDesc(3). The error wraps the answer
+// of pmcd or the agent: pcp.ErrPMID if the metric is not known, pcp.ErrNoAgent and so on.
 func (r requests) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
 	var answer pdu.Desc
 	op := fmt.Sprintf("descriptor of metric %v", id)
 	err := r.via.exchange(ctx, &query{op: op, request: &pdu.DescReq{PMID: id}, answer: &answer,
 		check: func() error {
 			if answer.Desc.PMID != id {
-				return pcp.ErrPMID // the agent has answered with that of another metric
+				return pcp.ErrPMID // the agent has answered for another metric
 			}
 			return nil
 		}})
@@ -74,10 +74,10 @@ func (r requests) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
 	return answer.Desc, nil
 }
 
-// Metrics looks metrics up by name and returns them with their descriptors, in the same
-// order. A metric without one has the PMID pcp.PMIDNull, and the error says which these are;
-// the others are good even then. The error wraps pcp.ErrName where a name is not known, and
-// pcp.ErrPMID where there is no descriptor.
+// Metrics looks up metrics by name and returns them with their descriptors, in the same order.
+// A metric without a descriptor has the PMID pcp.PMIDNull, and the error says which metrics
+// these are; the others are good even then. The error wraps pcp.ErrName if a name is not
+// known, and pcp.ErrPMID if there is no descriptor.
 func (r requests) Metrics(ctx context.Context, names ...string) ([]*Metric, error) {
 	ids, err := r.LookupNames(ctx, names...)
 	if err != nil {

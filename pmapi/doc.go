@@ -1,12 +1,12 @@
-// Package pmapi reads performance metrics from pmcd, the daemon of Performance Co-Pilot, on this
-// machine or another. It speaks pmcd's protocol itself and needs neither libpcp nor cgo. What
-// C programs do by PMAPI(3), Go programs do by this package.
+// Package pmapi reads performance metrics from pmcd, the daemon of Performance Co-Pilot, on
+// this machine or another. It speaks pmcd's protocol itself and needs neither libpcp nor cgo.
+// It does for Go programs what PMAPI(3) does for C programs.
 //
 // A value in one line:
 //
 //	readings, err := pmapi.Fetch(ctx, "farm1", "disk.dev.read")
 //
-// A program that asks again and again keeps a Client, looks its metrics up once and fetches
+// A program that asks again and again keeps a Client. It looks up its metrics once and fetches
 // them together, so that the values belong to one moment:
 //
 //	c := pmapi.Local()
@@ -31,32 +31,32 @@
 //
 // # Units and ranges
 //
-// Values come as the agent has declared them: Metric.Units says in which unit, and
-// pcp.Units.Convert converts. Counters are sums since some moment; Rates makes rates of
+// Values come as the agent has declared them: Metric.Units gives the units, and
+// pcp.Units.Convert converts. Counters are sums since some moment; Sample.Rate makes rates of
 // them. Instance identifiers are 0 to 2^31-1.
 //
 // # Contexts, errors, and asking again
 //
-// Each request takes a context. When it ends the request returns the context's error, and
-// the connection is closed, because an answer may still be under way; a Client makes a new
-// one at the next request. A context that has ended already sends nothing. Options limit the
-// time of requests without a context that ends.
+// Each request takes a context. If the context ends, the request returns the context's error,
+// and the connection is closed, because an answer may still be under way. A Client then makes a
+// new connection at the next request. If the context has already ended, nothing is sent.
+// Options limit the time of requests whose context does not end.
 //
-// Errors are of type *Error and wrap their cause. What pmcd or an agent refuses is a
-// pcp.Error, to be compared by errors.Is. MayRetry says of each error whether the same request
-// may be sent again.
+// Errors are of type *Error and wrap their cause. If pmcd or an agent refuses a request, the
+// cause is a pcp.Error, which errors.Is compares. MayRetry says for each error whether the same
+// request may be sent again.
 //
 // # What pmcd sends is not trusted
 //
-// Every length and number is held against the bytes that have come, answers that do not
-// belong to the request close the connection, and memory is used for what has come rather
-// than for what was announced.
+// Every length and number is checked against the bytes that have arrived. An answer that does
+// not belong to the request closes the connection. Memory is allocated for bytes that have
+// arrived, not for lengths that were announced.
 //
 // # Not here
 //
-// Archives, derived metrics that the client defines, and a login by SASL. A pmcd that demands
-// one is still open to its own machine, over the Unix socket.
+// There are no archives, no derived metrics that the client defines, and no login by SASL. A
+// pmcd that demands a login still serves its own machine over the Unix socket.
 //
-// Sources: PMAPI(3) and the pages that it names, PCPIntro(1), and docs/wire.md for what goes
-// over the wire.
+// Sources: PMAPI(3) and the pages that it names, PCPIntro(1), and docs/wire.md for the messages
+// on the wire.
 package pmapi

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmapi"
 )
 
-// The code of the package's comment, which go test ./docs looks for here.
+// The code in the package comment; go test ./docs looks for it here.
 var _ = []func(context.Context, *time.Ticker) error{
 	func(ctx context.Context, _ *time.Ticker) error {
 		readings, err := pmapi.Fetch(ctx, "farm1", "disk.dev.read")

@@ -46,7 +46,7 @@ func ExampleClient() {
 	}
 }
 
-// Rates of counters need two samples, which change places.
+// A rate of a counter needs two samples. They change places before each fetch.
 func ExampleClient_rates() {
 	ctx := context.Background()
 	ticker := time.NewTicker(time.Second)
@@ -71,7 +71,7 @@ func ExampleClient_rates() {
 	}
 }
 
-// Some instances only, by a profile.
+// A profile restricts a fetch to some instances.
 func ExampleOnly() {
 	ctx := context.Background()
 	c := pmapi.Local()
@@ -89,7 +89,7 @@ func ExampleOnly() {
 	fmt.Println(s.Sets, err)
 }
 
-// A request that may be sent again is sent again until its context ends.
+// A request that may be sent again is repeated until its context ends.
 func ExampleMayRetry() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -114,7 +114,7 @@ func ExampleParseHost() {
 	// pmapi: host "farm1:0": port "0" is not within 1..65535
 }
 
-// A counter of bytes has wrapped between two samples, and its rate goes on.
+// A counter of bytes has wrapped between two samples. Its rate is still right.
 func ExampleSample_Rate() {
 	m := &pmapi.Metric{Name: "network.interface.in.bytes", Desc: pcp.Desc{PMID: pcp.MakePMID(60, 3, 0),
 		Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: pcp.Bytes}}

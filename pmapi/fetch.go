@@ -11,26 +11,26 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// Metric is a metric: its name, and its descriptor, which is good as long as the agent is not
-// replaced by another version; see Changes.
+// Metric is a metric: its name and its descriptor. The descriptor is good until another
+// version of the agent replaces this one; see Changes.
 type Metric struct {
 	Name string
 	pcp.Desc
 }
 
-// Profile says which instances a fetch wants; nil means all. It is pdu.Profile, of which
-// Context is not looked at. Ones that exclude everything but a list come from Only.
+// Profile says which instances a fetch wants; nil means all. It is pdu.Profile; the field
+// Context is ignored. Only makes profiles that exclude all instances except those of a list.
 type Profile = pdu.Profile
 
-// Only returns the profile that wants the listed instances of one instance domain, and all
-// of the others.
+// Only returns the profile that wants only the listed instances of one instance domain, and
+// all instances of other domains.
 func Only(d pcp.InDom, instances ...int32) *Profile {
 	return &Profile{InDoms: []pdu.InDomProfile{{InDom: d, State: pdu.Exclude, List: instances}}}
 }
 
-// Changes counts what pmcd has told of changes. A new connection counts as one of each,
-// because whatever pmcd told meanwhile is lost. The counts grow for as long as a Conn or a
-// Client exists. Compare those of two samples to know whether something changed in between.
+// Changes counts the changes that pmcd has reported. A new connection counts as one of each
+// kind, because reports in between are lost. The counts grow for as long as a Conn or a Client
+// exists. Compare those of two samples to find out whether something changed in between.
 type Changes struct {
 	Agents uint64 // agents were added, restarted or dropped
 	Names  uint64 // metrics came or went
@@ -55,21 +55,21 @@ func (c *Changes) reconnected() {
 	c.Labels++
 }
 
-// Sample is what one fetch has brought: values of many metrics at one moment. A Sample that is
-// used for several fetches keeps its memory, so that a fetch of numbers does not allocate.
-// It serves one goroutine at a time.
+// Sample is the result of one fetch: values of many metrics at one moment. If a Sample is used
+// for several fetches, it keeps its memory, so that a fetch of numbers does not allocate. Only
+// one goroutine at a time may use it.
 type Sample struct {
 	// Time is when pmcd had collected the values, by its host's clock.
 	Time time.Time
 	// Changes tells whether something changed since another sample.
 	Changes Changes
-	// Metrics are those that were asked for: the slice that Fetch was given.
+	// Metrics are the metrics that were asked for: the slice that Fetch was given.
 	Metrics []*Metric
-	// Sets holds for each metric that was asked for, in the same order, its values or why
-	// there are none: Err is negative then. No values and no error means that there are no
-	// instances at the moment. Values have the type of the metric's descriptor. They are
-	// good until the next fetch into the same Sample, except for the bytes of strings,
-	// aggregates and events, which stay.
+	// Sets holds, for each metric that was asked for, in the same order, its values or the
+	// reason why there are none. In the second case Err is negative. If there are no values
+	// and no error, there are no instances at the moment. Values have the type of the metric's
+	// descriptor. They are good until the next fetch into the same Sample, except that the
+	// bytes of strings, aggregates and events stay good.
 	Sets []pdu.ValueSet
 
 	order [][]int32 // see sorted
@@ -82,17 +82,17 @@ type fetch struct {
 	profile *Profile
 
 	ids     []pcp.PMID
-	asked   bool // for high resolution
+	asked   bool // high resolution was asked for
 	plain   pdu.Result
 	highres pdu.HighresResult
 }
 
-// Fetch gets the values of metrics at one moment into s; a profile restricts it to some
-// instances. Where pmcd offers them the time has nanoseconds, and else microseconds.
+// Fetch gets the values of metrics at one moment into s. A profile restricts it to some
+// instances. The time is in nanoseconds if pmcd offers them, and otherwise in microseconds.
 //
-// What is wrong with one metric stands in its set: pcp.ErrPMID where pmcd or the agent does
-// not know it, pcp.ErrNoAgent, pcp.ErrValue and so on, and pcp.ErrConv where the type of the
-// values is not the one of the descriptor. After an error s has no sets.
+// An error of one metric is in its set: pcp.ErrPMID if pmcd or the agent does not know the
+// metric, pcp.ErrNoAgent, pcp.ErrValue and so on, and pcp.ErrConv if the values do not have
+// the type of the descriptor. If Fetch returns an error, s has no sets.
 func (r requests) Fetch(ctx context.Context, s *Sample, p *Profile, metrics ...*Metric) error {
 	f := &s.fetch
 	f.sample, f.profile = s, p
@@ -133,7 +133,7 @@ func (f *fetch) append(c *Conn, b []byte) ([]byte, error) {
 	}
 	all := pdu.Profile{Default: p.Default, InDoms: p.InDoms}
 	if b = all.Append(b, 0); bytes.Equal(b, c.profile) {
-		b = b[:0] // pmcd has this one
+		b = b[:0] // pmcd already has this profile
 	} else {
 		c.profile = append(c.profile[:0], b...)
 	}
@@ -170,7 +170,7 @@ func (f *fetch) take(c *Conn, b []byte) (bool, error) {
 	return true, f.check()
 }
 
-// check holds the sets against what was asked for, and gives the values their types.
+// check compares the sets with what was asked for, and gives the values their types.
 func (f *fetch) check() error {
 	sets, metrics := f.sample.Sets, f.sample.Metrics
 	if len(sets) != len(metrics) {

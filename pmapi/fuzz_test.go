@@ -14,9 +14,9 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// tape is a connection on which pmcd has said all that it will ever say.
+// tape is a connection on which pmcd has already sent all that it will ever send.
 type tape struct {
-	net.Conn // of which nothing is used
+	net.Conn // not used
 	said     []byte
 }
 
@@ -34,13 +34,13 @@ func (t *tape) SetDeadline(time.Time) error     { return nil }
 func (t *tape) SetReadDeadline(time.Time) error { return nil }
 func (t *tape) Close() error                    { return nil }
 
-// play makes a connection on which pmcd says this.
+// play makes a connection on which pmcd sends said.
 func play(said []byte, host string) (*Conn, error) {
 	return Dial(context.Background(), host, &Options{ConnectTimeout: patience, RequestTimeout: patience, MaxAnswer: 1 << 20,
 		Dial: func(context.Context, string, string) (net.Conn, error) { return &tape{said: said}, nil }})
 }
 
-// FuzzGreeting: whatever pmcd begins with, there is a connection or an error.
+// FuzzGreeting: whatever pmcd sends first, there is a connection or an error.
 func FuzzGreeting(f *testing.F) {
 	for _, host := range []string{"mock", "unix:/mock", "mock?container=a", "mock@proxy", "pcps://mock"} {
 		f.Add(host, send2(&pdu.Greeting{Version: 2, Features: features}, &pdu.IDs{PMIDs: []pcp.PMID{1}}))
@@ -64,8 +64,8 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever pmcd answers to any request, there is a result or an error of this
-// package, and the connection is closed unless the error is pmcd's answer.
+// FuzzAnswers: whatever pmcd answers to a request, there is a result or an error of this
+// package. The connection is closed unless the error is pmcd's answer.
 func FuzzAnswers(f *testing.F) {
 	all := calls()
 	for i, k := range all {
@@ -77,7 +77,7 @@ func FuzzAnswers(f *testing.F) {
 	greeting := (&pdu.Greeting{Version: 2, Features: features}).Append(nil, 0)
 	f.Fuzz(func(t *testing.T, which int, said []byte) {
 		if len(said) >= 4 && binary.BigEndian.Uint32(said) > uint32(len(said)) {
-			binary.BigEndian.PutUint32(said, uint32(len(said))) // or most inputs end here
+			binary.BigEndian.PutUint32(said, uint32(len(said))) // otherwise most inputs would end here
 		}
 		c, err := play(greeting, "mock")
 		if err != nil {
@@ -102,7 +102,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzHost: any text is a host or an error, and what String returns is the same host.
+// FuzzHost: any text is a host or an error. What String returns is the same host.
 func FuzzHost(f *testing.F) {
 	for _, s := range []string{"", "local:", "unix:/a", "pcp://a:1,2@b:3?container=c", "[::1]:4?secure=relaxed", "a?x"} {
 		f.Add(s)
@@ -121,7 +121,7 @@ func FuzzHost(f *testing.F) {
 	})
 }
 
-// FuzzRate: any two samples have a rate that is a number, or an error.
+// FuzzRate: the rate of any two samples is a number or an error.
 func FuzzRate(f *testing.F) {
 	f.Add(int32(1), uint64(1), uint64(2), uint32(0x00100000), int64(1e9))
 	f.Add(int32(5), uint64(1<<63), uint64(2), uint32(0x01003000), int64(-1))

@@ -14,7 +14,7 @@ import (
 // featureSecureAck says that pmcd confirms before TLS begins.
 const featureSecureAck uint16 = 0x0010
 
-// Features of pmcd without which it does not take a client.
+// Features by which pmcd demands credentials or a certificate of each client.
 const (
 	featureCredsRequired uint16 = 0x0008
 	featureCertRequired  uint16 = 0x0080
@@ -72,10 +72,10 @@ func (c *Conn) greet(ctx context.Context, t target) error {
 	return nil
 }
 
-// skipErrors reads errors that belong to no request. pmcd tells agents who its clients are: the
-// user at the other end of a Unix socket, the container. Where one of the agents is not ready
-// yet, pmcd sends the client pcp.ErrAgain, which would be taken for the answer to the first
-// request. So the first request is one that pmcd answers by itself.
+// skipErrors reads errors that belong to no request. pmcd tells its agents who its clients are:
+// the user at the other end of a Unix socket, the container. If an agent is not ready yet, pmcd
+// sends the client pcp.ErrAgain, which would be taken for the answer to the first request. So
+// the first request is one that pmcd answers without its agents.
 func (c *Conn) skipErrors() error {
 	request := pdu.Names{Names: []string{"pmcd.version"}}
 	if _, err := c.rw.Write(request.Append(nil, 0)); err != nil {
@@ -101,7 +101,7 @@ func (c *Conn) skipErrors() error {
 	return fmt.Errorf("pmcd does not come to its first answer: %w", pcp.ErrAgain)
 }
 
-// flags returns the features that the client wants of those that pmcd offers.
+// flags returns the features that the client wants, out of those that pmcd offers.
 func (c *Conn) flags(t target) (uint16, error) {
 	var flags uint16
 	if c.features&featureCredsRequired != 0 {
@@ -142,7 +142,7 @@ func (c *Conn) secure(ctx context.Context, flags uint16, t target) error {
 			return e.Code
 		}
 	}
-	// What comes in the clear must not be taken for what comes through TLS.
+	// Bytes that came in the clear must not be taken for bytes that came through TLS.
 	if c.r.Buffered() > 0 {
 		return fmt.Errorf("before TLS: %w", ErrProtocol)
 	}
@@ -162,8 +162,8 @@ func (c *Conn) secure(ctx context.Context, flags uint16, t target) error {
 	return nil
 }
 
-// askProxy has pmproxy connect to pmcd; see pmproxy(1). Each side sends a line that says who
-// it is, and the client another with the host and the port.
+// askProxy asks pmproxy to connect to pmcd; see pmproxy(1). Each side sends a line that says
+// who it is. The client sends a second line with the host and the port.
 func (c *Conn) askProxy(t target) error {
 	if _, err := io.WriteString(c.rw, "pmproxy-client 1\n"); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (c *Conn) askProxy(t target) error {
 	return err
 }
 
-// firstVersion translates a code of the first version of the protocol, in which pmcd
-// refuses clients whose version it does not know yet.
+// firstVersion translates a code of the first version of the protocol. pmcd uses that version
+// to refuse clients whose version it does not know yet.
 func firstVersion(code pcp.Error) pcp.Error {
 	if code <= -1000 && code > -2000 {
 		return code + 1000 + pcp.ErrGeneric

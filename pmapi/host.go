@@ -11,30 +11,31 @@ import (
 	"strings"
 )
 
-// Ports that PCP's programs have where nobody says otherwise.
+// The default ports of PCP's programs.
 const (
 	pmcdPort    = 44321
 	pmproxyPort = 44322
 )
 
-// Host says where a pmcd is and how to reach it; ParseHost makes one of PCP's notation.
+// Host says where a pmcd is and how to reach it. ParseHost makes a Host from PCP's notation.
 type Host struct {
-	// Local is true for "local:": the Unix socket of this machine's pmcd or, where that
-	// cannot be reached, TCP to localhost.
+	// Local is true for "local:": the Unix socket of this machine's pmcd or, if that cannot be
+	// reached, TCP to localhost.
 	Local bool
-	// Socket is the path of a Unix socket, and empty for TCP. "unix:" and "local:" without a
-	// path mean the one that PMCD_SOCKET names or else pmcd.socket below PCP_RUN_DIR of
-	// pcp.conf(5).
+	// Socket is the path of a Unix socket; it is empty for TCP. "unix:" and "local:" without a
+	// path mean the socket that PMCD_SOCKET names, or otherwise pmcd.socket below the
+	// PCP_RUN_DIR of pcp.conf(5).
 	Socket string
-	// Name is a host's name or address, and Ports are tried in their order. Without any it
-	// is those of PMCD_PORT, or else 44321.
+	// Name is a host's name or address. Ports are tried in their order. If there are none, the
+	// ports of PMCD_PORT are used, or otherwise 44321.
 	Name  string
 	Ports []int
-	// Proxy is the address, host:port, of a pmproxy that makes the connection; empty for none.
+	// Proxy is the address, host:port, of a pmproxy that makes the connection; empty if there
+	// is none.
 	Proxy string
-	// Secure asks for TLS, and Relaxed does without where pmcd does not offer it.
+	// Secure asks for TLS. Relaxed goes on without TLS if pmcd does not offer it.
 	Secure, Relaxed bool
-	// Container is the name of the container whose values are wanted; empty for none.
+	// Container is the name of the container whose values are wanted; empty if there is none.
 	Container string
 
 	text string
@@ -93,7 +94,7 @@ func ParseHost(text string) (Host, error) {
 	return h, nil
 }
 
-// network reads host:ports@proxy:port.
+// network parses host:ports@proxy:port.
 func (h *Host) network(spec string) error {
 	spec = strings.TrimSuffix(spec, "/")
 	own, proxy, via := strings.Cut(spec, "@")
@@ -116,7 +117,7 @@ func (h *Host) network(spec string) error {
 	return nil
 }
 
-// hostAndPorts reads a name or an address in brackets, and ports behind a colon.
+// hostAndPorts parses a name, or an address in brackets, and ports after a colon.
 func hostAndPorts(s string) (name string, ports []int, err error) {
 	list, some := "", false
 	if inside, bracket := strings.CutPrefix(s, "["); bracket {
@@ -152,7 +153,7 @@ func parsePorts(list string) ([]int, error) {
 	return ports, nil
 }
 
-// attributes reads name=value&name=value.
+// attributes parses name=value&name=value.
 func (h *Host) attributes(list string) error {
 	for f := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == '&' || r == ',' }) {
 		name, value, _ := strings.Cut(f, "=")
@@ -177,8 +178,8 @@ func (h *Host) attributes(list string) error {
 
 var loginAttributes = []string{"username", "authname", "password", "method", "realm", "userauth"}
 
-// socketPath returns the absolute path that stands behind "unix:" and "local:", with any
-// number of slashes before it, or the one of this machine's pmcd.
+// socketPath returns the absolute path after "unix:" or "local:", with any number of slashes
+// before it. If there is none, it returns the path of the socket of this machine's pmcd.
 func socketPath(rest string) string {
 	if rest = strings.TrimLeft(rest, "/"); rest != "" {
 		return "/" + rest
@@ -189,7 +190,7 @@ func socketPath(rest string) string {
 	return filepath.Join(runDir(), "pmcd.socket")
 }
 
-// runDir is PCP_RUN_DIR of the environment or of pcp.conf.
+// runDir returns PCP_RUN_DIR of the environment or of pcp.conf.
 func runDir() string {
 	if dir := os.Getenv("PCP_RUN_DIR"); dir != "" {
 		return dir
@@ -225,7 +226,7 @@ func (h *Host) ports() []int {
 // target is one way to reach the pmcd of a host.
 type target struct {
 	network, address string
-	host             string // for TLS, and what a proxy is asked for
+	host             string // for TLS, and for the request to a proxy
 	port             int
 }
 

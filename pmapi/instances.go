@@ -14,14 +14,14 @@ var (
 )
 
 // Instances returns all instances of an instance domain, in the agent's order; see
-// pmGetInDom(3). The error wraps pcp.ErrInDom where the domain is not known.
+// pmGetInDom(3). The error wraps pcp.ErrInDom if the domain is not known.
 func (r requests) Instances(ctx context.Context, d pcp.InDom) ([]pcp.Instance, error) {
 	answer, err := r.instances(ctx, fmt.Sprintf("instances of %v", d), &pdu.InstanceReq{InDom: d, Inst: pcp.InstNull}, false)
 	return answer.Instances, err
 }
 
 // InstanceName returns the name of an instance; see pmNameInDom(3). The error wraps pcp.ErrInst
-// where there is none.
+// if there is no such instance.
 func (r requests) InstanceName(ctx context.Context, d pcp.InDom, id int32) (string, error) {
 	op := fmt.Sprintf("name of instance %d of %v", id, d)
 	if id < 0 {
@@ -35,9 +35,9 @@ func (r requests) InstanceName(ctx context.Context, d pcp.InDom, id int32) (stri
 }
 
 // LookupInstance returns the number of an instance by its name; see pmLookupInDom(3). Some
-// agents create an instance that is looked up and does not exist, within limits of their
-// own, and most take what stands before the first blank for the whole name. The error
-// wraps pcp.ErrInst where there is no such instance, and none is created.
+// agents create an instance that is looked up and does not exist, within their own limits. Most
+// agents compare only the part of a name before the first blank. The error wraps pcp.ErrInst if
+// there is no such instance and none is created.
 func (r requests) LookupInstance(ctx context.Context, d pcp.InDom, name string) (int32, error) {
 	op := fmt.Sprintf("number of instance %.80q of %v", name, d)
 	if name == "" {
@@ -53,7 +53,7 @@ func (r requests) LookupInstance(ctx context.Context, d pcp.InDom, name string) 
 	return answer.Instances[0].ID, nil
 }
 
-// instances sends a request for all instances, or for one of which half is known.
+// instances asks for all instances, or for one whose name or number is known.
 func (r requests) instances(ctx context.Context, op string, request *pdu.InstanceReq, one bool) (*pdu.Instance, error) {
 	answer := new(pdu.Instance)
 	err := r.via.exchange(ctx, &query{op: op, request: request, answer: answer, check: func() error {

@@ -13,9 +13,9 @@ import (
 
 // LabelSets returns the labels of one level of the hierarchy, without those of the levels
 // above it; see pmLookupLabels(3). ident is the number of a domain, a PMID or a pcp.InDom, as
-// the kind says, and does not matter for pcp.LabelContext. There is one set at most, except
-// for pcp.LabelInstances: there it is one for each instance. Values are what encoding/json
-// makes of them. No labels are no error; ErrNotOffered is one.
+// the kind demands; pcp.LabelContext ignores it. There is at most one set, except that
+// pcp.LabelInstances gives one for each instance. Values have the types that encoding/json
+// gives them. It is not an error if there are no labels. ErrNotOffered is an error.
 func (r requests) LabelSets(ctx context.Context, kind pcp.LabelType, ident uint32) ([]pdu.LabelSet, error) {
 	if kind == pcp.LabelContext {
 		ident = ^uint32(0)
@@ -36,8 +36,8 @@ func (r requests) LabelSets(ctx context.Context, kind pcp.LabelType, ident uint3
 }
 
 // Labels returns the labels of a metric, merged over the levels context, domain, instance
-// domain, cluster and item, sorted by name. Of labels with the same name the last one stands.
-// Those of instances come from InstanceLabels.
+// domain, cluster and item, and sorted by name. Of labels with the same name the last one is
+// kept. InstanceLabels returns those of instances.
 func (r requests) Labels(ctx context.Context, d pcp.Desc) (pcp.Labels, error) {
 	levels := []struct {
 		kind  pcp.LabelType

@@ -16,16 +16,16 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// patience limits what should come at once.
+// patience limits how long a test waits for something that should come at once.
 const patience = time.Minute
 
-// features are what pmcd 6 offers.
+// features are those that pmcd 6 offers.
 const features = pcp.FeatureDescs | pcp.FeatureHighres | pcp.FeatureLabels | pcp.FeatureContainer | pcp.FeatureAuth
 
 // step is a step of a scripted pmcd.
 type step func(m *mockConn) error
 
-// mockConn is the end of a connection that the script has.
+// mockConn is the script's end of a connection.
 type mockConn struct {
 	net.Conn
 	r *pdu.Reader
@@ -56,7 +56,8 @@ func raw(b []byte) step {
 	}
 }
 
-// silence waits until the client has closed the connection, and complains of what it sends.
+// silence waits until the client has closed the connection. It fails if the client sends
+// anything.
 func silence(m *mockConn) error {
 	b, err := m.r.Next()
 	if err == nil {
@@ -80,9 +81,9 @@ func greeting(f uint16) []step {
 
 func after(f uint16, steps ...step) []step { return append(greeting(f), steps...) }
 
-// mock returns options whose connections are each served by one script, in their order. Where
-// there are no more scripts the connection is refused. The test fails if a step fails or is
-// never taken. After its last step a script hangs up.
+// mock returns options whose connections are each served by one script, in order. If there
+// are no more scripts, the connection is refused. The test fails if a step fails or is never
+// reached. A script closes the connection after its last step.
 func mock(t testing.TB, scripts ...[]step) *Options {
 	t.Helper()
 	var mu sync.Mutex
@@ -147,7 +148,7 @@ func pair(t testing.TB) (a, b net.Conn) {
 	return a, r.Conn
 }
 
-// dialMock connects to a scripted pmcd that has a greeting and then these steps.
+// dialMock connects to a scripted pmcd that sends a greeting and then takes these steps.
 func dialMock(t testing.TB, steps ...step) *Conn {
 	t.Helper()
 	c, err := Dial(context.Background(), "mock", mock(t, after(features, steps...)))

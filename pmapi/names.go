@@ -10,8 +10,9 @@ import (
 )
 
 // LookupNames returns the identifiers of metrics by name, in the same order; see
-// pmLookupName(3). One that pmcd does not know is pcp.PMIDNull, and so is a node of the name
-// space that is no metric. Any number of names may be given; they are asked for in portions.
+// pmLookupName(3). If pmcd does not know a name, or the name is a node of the name space that
+// is not a metric, its identifier is pcp.PMIDNull. There is no limit on the number of names;
+// they are asked for in portions.
 func (r requests) LookupNames(ctx context.Context, names ...string) ([]pcp.PMID, error) {
 	const op = "identifiers of metrics"
 	ids := make([]pcp.PMID, 0, len(names))
@@ -21,7 +22,7 @@ func (r requests) LookupNames(ctx context.Context, names ...string) ([]pcp.PMID,
 		err := r.via.exchange(ctx, &query{op: op, request: &request, answer: &answer,
 			check: func() error { return sameCount(len(answer.PMIDs), n) }})
 		switch {
-		case errors.Is(err, pcp.ErrName), errors.Is(err, pcp.ErrNonLeaf): // of none
+		case errors.Is(err, pcp.ErrName), errors.Is(err, pcp.ErrNonLeaf): // no name was found
 			for range n {
 				ids = append(ids, pcp.PMIDNull)
 			}
@@ -35,7 +36,7 @@ func (r requests) LookupNames(ctx context.Context, names ...string) ([]pcp.PMID,
 	return ids, nil
 }
 
-// portion returns how many names fit into one request, one at least.
+// portion returns how many names fit into one request, at least one.
 func portion(names []string) int {
 	size := (&pdu.Names{}).Length()
 	for i, name := range names {
@@ -53,8 +54,8 @@ func sameCount(got, want int) error {
 	return nil
 }
 
-// NamesOf returns the names of a metric, of which it may have several; see pmNameAll(3). The
-// error wraps pcp.ErrPMID where it has none.
+// NamesOf returns the names of a metric, which may have several; see pmNameAll(3). The error
+// wraps pcp.ErrPMID if it has none.
 func (r requests) NamesOf(ctx context.Context, id pcp.PMID) ([]string, error) {
 	var answer pdu.Names
 	err := r.ask(ctx, fmt.Sprintf("names of metric %v", id), &pdu.IDs{PMIDs: []pcp.PMID{id}}, &answer)
@@ -64,11 +65,11 @@ func (r requests) NamesOf(ctx context.Context, id pcp.PMID) ([]string, error) {
 // Child is a name just below a node of the name space.
 type Child struct {
 	Name string // one part of a metric's name
-	Leaf bool   // a metric; otherwise there is more below it
+	Leaf bool   // it is a metric; otherwise there are names below it
 }
 
 // Children returns the names just below a node of the name space; "" is its root. See
-// pmGetChildrenStatus(3). Below a metric there is nothing. The error wraps pcp.ErrName where
+// pmGetChildrenStatus(3). A metric has no names below it. The error wraps pcp.ErrName if
 // there is no such node.
 func (r requests) Children(ctx context.Context, node string) ([]Child, error) {
 	var answer pdu.Names
@@ -86,7 +87,7 @@ func (r requests) Children(ctx context.Context, node string) ([]Child, error) {
 }
 
 // Traverse returns the full names of all metrics at and below a node of the name space; "" is
-// its root. See pmTraversePMNS(3). The error wraps pcp.ErrName where there is no such node.
+// its root. See pmTraversePMNS(3). The error wraps pcp.ErrName if there is no such node.
 func (r requests) Traverse(ctx context.Context, node string) ([]string, error) {
 	var answer pdu.Names
 	err := r.ask(ctx, fmt.Sprintf("metrics below %.80q", node), &pdu.Traverse{Name: node}, &answer)

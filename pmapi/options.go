@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// Options say how to connect and how long to wait. The zero value is good, and so is a nil
-// pointer to one.
+// Options say how to connect and how long to wait. The zero value is valid, and so is a nil
+// pointer.
 type Options struct {
-	// Dial opens a connection; the networks are "unix" and "tcp". Nil means that of a
+	// Dial opens a connection; the networks are "unix" and "tcp". Nil means the Dial of a
 	// net.Dialer. The context ends when ConnectTimeout is over.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLS is used for pcps://. Nil means the certificates that this system trusts. Where
-	// ServerName is empty it is the host's name.
+	// TLS is used for pcps://. Nil means the certificates that this system trusts. If
+	// ServerName is empty, the host's name is used.
 	TLS *tls.Config
-	// ConnectTimeout limits making a connection: look-up of the name, connecting and pmcd's
-	// greeting. 0 means PMCD_CONNECT_TIMEOUT seconds, or 5.
+	// ConnectTimeout limits how long a connection may take: the look-up of the name,
+	// connecting, and pmcd's greeting. 0 means PMCD_CONNECT_TIMEOUT seconds, or 5.
 	ConnectTimeout time.Duration
-	// RequestTimeout limits a request on a connection that is there; a context may end it
+	// RequestTimeout limits a request on an existing connection; a context may end it
 	// sooner. 0 means PMCD_REQUEST_TIMEOUT seconds, or 10.
 	RequestTimeout time.Duration
-	// MaxAnswer is the length in bytes of the longest answer that is taken. 0 means 256 MiB.
-	// Memory is used for what has come, not for what is announced.
+	// MaxAnswer is the length in bytes of the longest answer that is accepted. 0 means 256
+	// MiB. Memory is allocated for bytes that have arrived, not for lengths that were
+	// announced.
 	MaxAnswer int
 }
 

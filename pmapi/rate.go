@@ -14,7 +14,7 @@ import (
 var (
 	// ErrNoRate: there is no rate, and the text says why.
 	ErrNoRate = errors.New("no rate")
-	// ErrRestart: the counter has begun anew in between, or may have. It wraps ErrNoRate.
+	// ErrRestart: the counter has started again in between, or may have. It wraps ErrNoRate.
 	ErrRestart = fmt.Errorf("%w: the counter has begun anew since the sample before", ErrNoRate)
 
 	errNotCounter = fmt.Errorf("%w: the metric is not a counter", ErrNoRate)
@@ -24,9 +24,9 @@ var (
 	errInterval   = fmt.Errorf("%w: no time has passed between the samples", ErrNoRate)
 )
 
-// RateUnits returns the units of what Sample.Rate gives for a counter: those of the metric
-// per second. The rate of a counter of time has no unit of time: it is a share, 1 where the
-// counter grows by a second in each second.
+// RateUnits returns the units of what Sample.Rate gives for a counter: the metric's units per
+// second. The rate of a counter of time has no unit of time. It is a share, and 1 means that
+// the counter grows by a second in each second.
 func (m *Metric) RateUnits() pcp.Units {
 	space, t, count := m.Units.Dims()
 	if t != 1 {
@@ -47,11 +47,11 @@ func (m *Metric) RateUnits() pcp.Units {
 //		}
 //		rate, err := now.Rate(&before, 0, 0)
 //
-// There is a rate only if it is known to be right. It is ErrRestart if a counter is less than
-// before, and if a notice of pmcd or a lost connection makes it possible that the agent was
-// restarted. A counter that was in the last quarter of what its type holds and is in the first
-// now has wrapped: its rate counts on. Other errors wrap ErrNoRate: for the first sample,
-// for an instance that is new, and for a metric that is not a counter.
+// There is a rate only if it is certain to be right. The error is ErrRestart if a counter is
+// less than before, or if a notice of pmcd or a lost connection makes it possible that the
+// agent was restarted. If a counter was in the last quarter of its type's range and is in the
+// first now, it has wrapped, and its rate is still right. Other errors wrap ErrNoRate: for the
+// first sample, for an instance that is new, and for a metric that is not a counter.
 func (s *Sample) Rate(before *Sample, i, j int) (float64, error) {
 	if i >= len(before.Sets) || i >= len(before.Metrics) {
 		return 0, errNoValue
@@ -109,7 +109,7 @@ func growth(before, after pcp.Value) (float64, error) {
 	default:
 		return 0, errNotNumber
 	}
-	// Without their signs, so that one that wraps into the negative goes on.
+	// The signs are ignored, so that a counter that wraps into the negative range goes on.
 	mask := ^uint64(0) >> (64 - size)
 	b, a := before.Bits()&mask, after.Bits()&mask
 	if quarter := mask>>2 + 1; a < b && (b <= mask-quarter || a >= quarter) {
@@ -118,8 +118,8 @@ func growth(before, after pcp.Value) (float64, error) {
 	return float64((a - b) & mask), nil
 }
 
-// Find returns the value that an instance has of the i-th metric. It costs the logarithm of
-// the number of values, and where they do not come in the order of their numbers, sorting
+// Find returns the value of an instance of the i-th metric. It costs the logarithm of the
+// number of values. If the values do not come in the order of their numbers, it also sorts
 // them once for each sample.
 func (s *Sample) Find(i int, inst int32) (pcp.Value, bool) {
 	values := s.Sets[i].Values
@@ -139,7 +139,7 @@ func (s *Sample) near(i, j int, inst int32) (pcp.Value, bool) {
 	return s.Find(i, inst)
 }
 
-// sorted returns the places of the values of a metric in the order of their instances.
+// sorted returns the indices of the values of a metric, in the order of their instances.
 func (s *Sample) sorted(i int) []int32 {
 	for len(s.order) < len(s.Sets) {
 		s.order = append(s.order, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pdu"
 )
 
-// sampleOf makes a sample of one metric, of which instance i has values[i].
+// sampleOf makes a sample of one metric. Instance i has values[i].
 func sampleOf(m *Metric, at time.Duration, values ...pcp.Value) *Sample {
 	s := &Sample{Time: time.Unix(1000, 0).Add(at), Metrics: []*Metric{m}, Sets: []pdu.ValueSet{{PMID: m.PMID}}}
 	for i, v := range values {
@@ -21,7 +21,7 @@ func sampleOf(m *Metric, at time.Duration, values ...pcp.Value) *Sample {
 	return s
 }
 
-// TestRate: rates in the metric's units, and a wrap told from a restart.
+// TestRate: rates have the metric's units, and a wrap is distinguished from a restart.
 func TestRate(t *testing.T) {
 	count := func(t pcp.Type, u pcp.Units) *Metric {
 		return &Metric{Desc: pcp.Desc{PMID: 1, Type: t, Sem: pcp.SemCounter, Units: u}}
@@ -73,7 +73,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestNoRate: what makes two samples incomparable.
+// TestNoRate: two samples that cannot be compared have no rate.
 func TestNoRate(t *testing.T) {
 	now := sampleOf(reads, time.Second, pcp.Num(uint64(5)), pcp.Num(uint64(6)))
 	for name, tt := range map[string]struct {
@@ -112,7 +112,7 @@ func TestRateUnits(t *testing.T) {
 	}
 }
 
-// TestFind: values are found whatever their order, also twice and after another fetch.
+// TestFind: values are found in any order, also a second time and after another fetch.
 func TestFind(t *testing.T) {
 	s := &Sample{Metrics: []*Metric{load, reads}, Sets: make([]pdu.ValueSet, 2)}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-rtime/rtime/pcp"
 )
 
-// Reading is a metric with its values by the names of their instances.
+// Reading is a metric with its values and the names of their instances.
 type Reading struct {
 	Metric
 	Time   time.Time // when pmcd had collected the values, by its host's clock
@@ -23,8 +23,8 @@ type Value struct {
 	Value pcp.Value
 }
 
-// Fetch reads metrics from the pmcd of a host by name, and closes the connection again. The
-// host is written as ParseHost says; "" is this machine. See Client.Read.
+// Fetch reads metrics by name from the pmcd of a host, and closes the connection again. The
+// host has the notation of ParseHost; "" is this machine. See Client.Read.
 func Fetch(ctx context.Context, host string, names ...string) ([]Reading, error) {
 	c, err := NewClient(host, nil)
 	if err != nil {
@@ -34,10 +34,10 @@ func Fetch(ctx context.Context, host string, names ...string) ([]Reading, error)
 	return c.Read(ctx, names...)
 }
 
-// Read looks metrics up by name, fetches them together, and looks up the names of their
-// instances. The Readings are in the order of the names. If a name is not known the error
+// Read looks up metrics by name, fetches them together, and looks up the names of their
+// instances. The Readings are in the order of the names. If a name is not known, the error
 // says so, as that of Metrics does, and nothing is fetched. A program that reads the same
-// metrics again and again saves the look-ups by Metrics and Fetch.
+// metrics again and again should call Metrics once and then Fetch, to save the look-ups.
 func (r requests) Read(ctx context.Context, names ...string) ([]Reading, error) {
 	metrics, err := r.Metrics(ctx, names...)
 	if err != nil || len(metrics) == 0 {

@@ -10,11 +10,11 @@ import (
 
 // Store stores a value into one instance of a metric; see pmStore(3). inst is pcp.InstNull for
 // a metric without an instance domain. The value is converted to the metric's type, as
-// pcp.Value.Convert does. The error wraps pcp.ErrPermission where pmcd or the agent does not
-// let this client store, and what else the agent says.
+// pcp.Value.Convert does. The error wraps pcp.ErrPermission if pmcd or the agent does not let
+// this client store, or another code that the agent has answered.
 //
-// A store is never sent twice. If the connection breaks before the answer has come, the
-// error leaves open whether the value was stored, and MayRetry is false.
+// A store is never sent twice. If the connection breaks before the answer has come, the value
+// may or may not have been stored, and MayRetry is false.
 func (r requests) Store(ctx context.Context, m *Metric, inst int32, v pcp.Value) error {
 	op := "the store into " + m.Name
 	v, err := v.Convert(m.Type)

@@ -10,13 +10,13 @@ import (
 )
 
 // Text returns the help text of a metric, pcp.TextOneLine or pcp.TextHelp; see
-// pmLookupText(3). Where there is no long text the one line takes its place. The error wraps
-// pcp.ErrText where there is neither.
+// pmLookupText(3). If there is no long text, it returns the one-line text. The error wraps
+// pcp.ErrText if there is neither.
 func (r requests) Text(ctx context.Context, id pcp.PMID, level pcp.TextType) (string, error) {
 	return r.text(ctx, fmt.Sprintf("help for metric %v", id), uint32(id), pcp.TextPMID, level)
 }
 
-// InDomText returns the help text of an instance domain as Text does that of a metric.
+// InDomText returns the help text of an instance domain, as Text does for a metric.
 func (r requests) InDomText(ctx context.Context, d pcp.InDom, level pcp.TextType) (string, error) {
 	return r.text(ctx, fmt.Sprintf("help for instance domain %v", d), uint32(d), pcp.TextInDom, level)
 }
