@@ -136,7 +136,7 @@ static void adjust(struct clock *c, uint64_t *ns)
 	if (c->base_tsc && *ns - c->base_ns >= BASE_NS && (c->mult || *ns - c->base_ns < first_ns))
 		set(c, tsc, *ns);
 	else
-		forget(c, tsc, *ns); /* there was no base, or the counter left its span so soon that it must have jumped */
+		forget(c, tsc, *ns); /* no base, or the counter left its span so soon that it has jumped */
 }
 
 uint64_t clock_slow(struct block *b)

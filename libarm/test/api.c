@@ -65,7 +65,8 @@ static void apart(void)
 	CHECK_EQ(arm_getid(b, "t", "other detail", 0, NULL, 0), tb);
 }
 
-/* What failed calls answered, handed on: negative is negative, zero is zero. */
+/* Calls with what a failed call has returned. They answer negative for a negative identifier,
+ * and zero for zero. */
 static void no_operations(void)
 {
 	CHECK(arm_getid(-1, "t", NULL, 0, NULL, 0) < 0 && arm_getid(0, "t", NULL, 0, NULL, 0) == 0);
@@ -120,7 +121,6 @@ static void use_counts(void)
 	CHECK_EQ(seen(getpid(), t).count, 3);
 }
 
-/* Times are those of the clock, in the cell and in the buckets. */
 /* A program that names a transaction each time that it begins one takes no more room for it. */
 static void named_again(void)
 {
@@ -134,6 +134,7 @@ static void named_again(void)
 	close_segment(&s);
 }
 
+/* The times in the cell are those of the clock. */
 static void times(void)
 {
 	int t = register_one("times", "t"), later = register_one("times", "later"), h, i;
@@ -149,7 +150,7 @@ static void times(void)
 	most = (to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec;
 	s = seen(getpid(), t);
 	CHECK(s.max >= 30000000 && (long long)s.max <= most);
-	/* Once the library has a clock of its own, too: it lets a tenth of a second pass. */
+	/* The same with the thread's own clock, which it has after a tenth of a second. */
 	nap(150);
 	for (i = 0; i < 3; i++)
 		finish(begin(t));

@@ -15,7 +15,7 @@ static uint64_t bad_of_process(void)
 	return n;
 }
 
-/* Each is measured all the same, and counted once. */
+/* The transaction is measured all the same, and each bad buffer is counted once. */
 static void bad_values(void)
 {
 	static const int types[] = { ARM_Gauge32, ARM_CntrDivr32, 0 };
@@ -57,11 +57,11 @@ static void bad_values(void)
 		b->format = formats[size];
 		BAD(b, 256);
 	}
-	b = values(0x20); /* of which arm_getid has not said anything */
+	b = values(0x20); /* a metric that arm_getid has not described */
 	BAD(b, 256);
 	b = values(0x40); /* divided by zero */
 	BAD(b, 256);
-	b = values(0); /* a parent behind the end of the buffer, or longer than any */
+	b = values(0); /* a parent's correlator beyond the end of the buffer, or too long for any */
 	b->flags[0] = ARM_PARENT_GIVEN;
 	BAD(b, 88);
 	BAD(b, 89);
@@ -89,7 +89,7 @@ static void bad_values(void)
 	CHECK_EQ(seen(getpid(), t).count, n - 1);
 }
 
-/* What is no description of metrics; the transaction has its number all the same. */
+/* Buffers that do not describe metrics. The transaction gets its number all the same. */
 static void bad_descriptions(void)
 {
 	arm_data101_t b;
@@ -138,7 +138,7 @@ static void bad_descriptions(void)
 	close_segment(&s);
 }
 
-/* At any address, and no longer than needed. */
+/* Buffers at any address, and no longer than needed. */
 static void odd_places(void)
 {
 	static const int types[] = { ARM_Gauge64, 0 };

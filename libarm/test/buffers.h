@@ -15,7 +15,7 @@ static inline void put_desc(arm_data101_t *b, int i, int type, const char *name)
 	b->flags[1] |= ARM_METRIC_GIVEN(i);
 }
 
-/* A transaction with metrics of these types; 0 ends them, and a string besides. */
+/* A transaction with metrics of these types, which end with 0, and with a string. */
 static inline int described(const char *name, const int *types)
 {
 	arm_data101_t b;

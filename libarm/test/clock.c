@@ -1,5 +1,5 @@
-/* The thread's clock against a counter and a kernel's clock that are made up here: the library's source is
- * taken in, with both put in place of the real ones. */
+/* Tests the thread's clock with a counter and a kernel's clock that are made up here. The library's source
+ * is included, with both put in place of the real ones. */
 #include <x86intrin.h>
 
 #include "helpers.h"
@@ -22,7 +22,7 @@ static struct process process;
 
 static const uint64_t second = 1000000000;
 
-/* So many nanoseconds go by, of a counter that runs three times as fast. */
+/* Lets so many nanoseconds pass. The counter runs three times as fast. */
 static void go(uint64_t ns)
 {
 	kernel += ns;
@@ -51,7 +51,7 @@ static struct block thread(uint64_t after)
 	return b;
 }
 
-/* Uses the clock for a while; it is to be right each time. */
+/* Uses the clock for a while, and checks that it is right each time. */
 static void right(struct block *b, uint64_t ns)
 {
 	uint64_t end = kernel + ns;
@@ -80,7 +80,7 @@ static void in_order(void)
 	right(&b, 3 * second);
 }
 
-/* The counter goes on while the system sleeps, or begins anew; the kernel's clock stands. */
+/* While the system sleeps, the counter goes on or begins anew, and the kernel's clock stands still. */
 static void sleeps(void)
 {
 	struct block b = thread(second / 5);

@@ -59,7 +59,7 @@ static void generated(void)
 	CHECK(get(c + 20, 2) == n->addr_len && memcmp(c + 22, n->address, n->addr_len) == 0);
 	CHECK_EQ(get(c + 22 + n->addr_len - 2, 2), 44321);
 	finish(h);
-	/* Only where there is room, and no byte behind it. */
+	/* The correlator is written only if there is room, and no byte behind it changes. */
 	for (size = 88; size < 88 + len; size++) {
 		b = buffer(ARM_CORRELATOR_WANTED | ARM_CORRELATOR_GIVEN);
 		finish(start_with(b, size));
@@ -116,7 +116,7 @@ static void pairs(void)
 	for (i = 0; i < 6; i++) {
 		b = buffer(ARM_PARENT_GIVEN);
 		foreign(b, 7, 1234567, 16);
-		put((unsigned char *)&b->correlator + 12, (uint32_t)i, 4); /* the instance does not matter */
+		put((unsigned char *)&b->correlator + 12, (uint32_t)i, 4); /* the handle does not matter */
 		CHECK_EQ(arm_stop(start_with(b, 88 + 38), i % 3, 0, NULL, 0), 0);
 	}
 	b = buffer(ARM_PARENT_GIVEN);
@@ -128,7 +128,7 @@ static void pairs(void)
 	CHECK(p->version == 3 && p->instance == 4 && p->addr_format == 5 && p->addr_len == 16);
 	CHECK(memcmp(p->address, "AAAAAAAAAAAAAAAA\0\0\0\0\0\0\0\0", 24) == 0);
 	CHECK((p = pair_of(&s, 8, 1234567)) && p->addr_len == 24 && p->count == 1);
-	/* What nobody can read, and what says nothing. */
+	/* Correlators that cannot be read, and lengths that leave no correlator. */
 	foreign(b, 9, 1, 16);
 	((unsigned char *)&b->correlator)[2] = 2;
 	finish(start_with(b, 256));
@@ -146,7 +146,7 @@ static void pairs(void)
 	close_segment(&s);
 }
 
-/* One generated for a parent, as the child's parent; then as many parents as there is room for. */
+/* The library's own correlator as a child's parent. Then come as many parents as there is room for. */
 static void chain_and_full(void)
 {
 	struct segment s;
@@ -209,7 +209,7 @@ static void traced(void)
 	e = event(&s, 3);
 	CHECK(e->kind == EVENT_STOP && e->status == ARM_ABORT && e->duration > 0);
 	CHECK_EQ(e->time - e->duration, event(&s, 0)->time);
-	/* The parent's flags are handed on; the agent's word traces, too. */
+	/* The parent's flags are passed on. The flag that an agent sets asks for a trace, too. */
 	for (i = 0x40; i <= 0x80; i += 0x40) {
 		b = buffer(ARM_CORRELATOR_WANTED | ARM_PARENT_GIVEN);
 		foreign(b, 11, 5, 4);
@@ -221,8 +221,8 @@ static void traced(void)
 	close_segment(&s);
 }
 
-/* Traces one transaction, and waits until the library has noticed what the agent asks for: it looks
- * once a second. */
+/* Runs one transaction until the library has noticed what the agent asks for, which it looks up once a
+ * second. */
 static uint64_t events_of_one(struct segment *s, uint64_t want)
 {
 	uint64_t before, came;
@@ -266,8 +266,8 @@ static void traced_by_agent(void)
 	close_segment(&n);
 }
 
-/* Whatever stands in the place of the agent's file, nothing is traced and nothing else happens. A child
- * reads it with its first call. */
+/* If something else stands in the place of the agent's file, nothing is traced and nothing else
+ * happens. A child reads the file with its first call. */
 static void strange_switches(void)
 {
 	struct segment n = open_names(), s;

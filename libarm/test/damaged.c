@@ -1,8 +1,9 @@
 /*
  * Somebody writes over every file of a running program: a million words in all, at random, with values
- * that look like offsets, sizes and states. The program lives, and what it counts in the one cell for
- * each thread that is spared is right. The user who owns the directory, as the agent does, can write
- * nothing in the files of a program, cannot cut them, and may do as it likes with what is its own.
+ * that look like offsets, sizes and states. One cell for each thread is spared. The program lives, and
+ * the counts in these cells are right. The directory belongs to another user, as it does to the
+ * agent's. That user can write nothing into a program's files and cannot cut them, but may do anything
+ * with files of its own.
  */
 #include <grp.h>
 
@@ -40,7 +41,8 @@ static void describe(int app)
 	}
 }
 
-/* Anything: metrics, parents, traces, updates, all ways to end; handles that are none. */
+/* Makes calls of all kinds: metrics, parents, traces, updates, all ways to end, and handles that are
+ * none. */
 static void one_of_others(uint64_t *r)
 {
 	struct {
@@ -136,7 +138,7 @@ static void scribble(struct segment *s, size_t len, uint64_t *r, int words)
 	}
 }
 
-/* Calls that take their time go on as well: they may fail, and no more. */
+/* Makes the calls that may be slow. They may fail, but do no harm. */
 static void name_something(int i)
 {
 	char name[24];
@@ -159,7 +161,8 @@ static void spare_kept(void)
 		spare(2 + (int)b, cell_in(&proc, b, kept), sizeof(struct seg_cell));
 }
 
-/* The sum over the cells that are spared: what leads to them in the file has been written over. */
+/* The sum over the spared cells. The file no longer leads to them, because it has been written
+ * over. */
 static uint64_t in_cells(void)
 {
 	uint64_t n = 0;
@@ -206,7 +209,7 @@ static void written_over(void)
 	CHECK_EQ(in_cells(), sum);
 }
 
-/* What the agent's user does to the file of a program, which is another's. */
+/* Does to another user's file what the agent's user can do. */
 static void attack(const char *path)
 {
 	char aside[200];
@@ -222,7 +225,8 @@ static void attack(const char *path)
 	close(fd);
 }
 
-/* The agent's words, with a good head now and then, so that the rest is taken. */
+/* Writes random words as the agent's file. Now and then the header is good, so that the rest is
+ * used. */
 static void write_words(const char *path, uint64_t nonce, uint64_t *r)
 {
 	static struct seg_switches w;

@@ -34,8 +34,8 @@ static void counters(void)
 	CHECK(real(metric(t, 2).last) == 5);
 }
 
-/* Without a value at the start the first one says where a counter begins; and an earlier
- * transaction's in the same slot do not matter. */
+/* Without a value at the start a counter begins with its first value. Values of an earlier
+ * transaction in the same slot do not matter. */
 static void counter_late(void)
 {
 	static const int types[] = { ARM_Counter32, 0 };
@@ -58,7 +58,8 @@ static void counter_late(void)
 	CHECK_EQ(metric(t, 0).sum, 30);
 }
 
-/* Divided by more than before, a value may be less by more than its width: that is no growth. */
+/* A greater divisor may make a value smaller by more than the counter's width. That is no
+ * growth. */
 static void counter_shrinks(void)
 {
 	static const int types[] = { ARM_CntrDivr32, 0 };
@@ -127,7 +128,7 @@ static void ids_and_strings(void)
 	CHECK_EQ(metric(t, 0).count, 1);
 }
 
-/* Two threads' values of one transaction: nothing is lost. */
+/* Two threads give values of one transaction, and none is lost. */
 static int shared_tran;
 
 static void *adds(void *unused)

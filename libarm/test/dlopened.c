@@ -1,5 +1,5 @@
-/* The library loaded, used and unloaded at run time, with threads that end later. Its argument is
- * the library. */
+/* The library is loaded, used and unloaded at run time, and threads that have used it end later.
+ * The argument is the library. */
 #include <dlfcn.h>
 
 #include "seen.h"

@@ -1,5 +1,5 @@
-/* Signal handlers fork at any instruction of a call, and the child returns into that call: it goes on,
- * and counts apart; of its parent's counts nothing is changed. */
+/* Signal handlers fork at any instruction of a call, and the child returns into that call. The child
+ * goes on and counts apart, and changes none of its parent's counts. */
 #include <sys/time.h>
 
 #include "seen.h"
@@ -9,7 +9,7 @@ enum { FORKS = 600 };
 static int tran;
 static volatile sig_atomic_t forked, child;
 
-/* The next signal, a little later each time. */
+/* Asks for the next signal, a little later each time. */
 static void alarm_soon(void)
 {
 	struct itimerval t = { { 0, 0 }, { 0, 50 + forked * 7 % 211 } };
@@ -40,8 +40,8 @@ static void handler(int sig)
 	errno = err;
 }
 
-/* What the handler has left of the call may answer as the parent's would, or that it does not know
- * the handle; from then on the process is one like others. */
+/* The rest of the interrupted call may answer as in the parent, or that the handle is unknown. After
+ * that the child is a process like any other. */
 static void goes_on(void)
 {
 	uint64_t before;

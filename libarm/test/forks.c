@@ -43,7 +43,7 @@ static void grandchild(void)
 	CHECK_EQ(seen(getpid(), tran).count, 1000);
 }
 
-/* As a clone without the C library sees it. */
+/* A child that was made by clone, without the C library. */
 static void cloned(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -56,7 +56,7 @@ static void cloned(void)
 	wait_for_child(pid);
 }
 
-/* While other threads of the parent are at it. */
+/* Forks while other threads of the parent are in calls. */
 static int stop_working;
 
 static void *works(void *unused)
@@ -89,7 +89,7 @@ static uint32_t users(void)
 	return n;
 }
 
-/* A child that measures is a user of what its parent had begun: the parent may be gone. */
+/* A child that measures is a user of its parent's applications, because the parent may end. */
 static void child_uses(void)
 {
 	struct segment s;

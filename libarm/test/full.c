@@ -1,4 +1,5 @@
-/* A file system without room: calls answer negative, and work when there is some. */
+/* A file system without room: calls answer negative, and work again when there is
+ * room. */
 #include <sched.h>
 
 #include "guest.h"
@@ -20,7 +21,8 @@ static void full_file_system(void)
 	CHECK(posix_fallocate(fd, 0, 64 << 10) == 0);
 	for (i = 64 << 10; posix_fallocate(fd, i, 4096) == 0;)
 		i += 4096;
-	/* Nothing is left: as many as there is room for, then none. */
+	/* Nothing can be allocated. As many transactions start as there is room for, then
+	 * none. */
 	for (n = 0; n < 200000 && (held[n] = begin(tran)) > 0;)
 		n++;
 	CHECK(n > 0 && n < 131072);

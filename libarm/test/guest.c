@@ -1,9 +1,9 @@
-/* Whatever the system refuses: calls answer negative, and work when it gives again. */
+/* The system refuses something. Calls answer negative, and work again when the system gives it. */
 #include <stdarg.h>
 
 #include "guest.h"
 
-/* The program is measured in memory meanwhile; early.c sees how that comes into files. */
+/* The program is measured in memory meanwhile. early.c tests how the counts come into files. */
 static void works_in_memory(void)
 {
 	int i;
@@ -49,7 +49,8 @@ static void unwritable(void)
 	all_works();
 }
 
-/* What another put where the names should be is left alone; early.c sees what the process does instead. */
+/* Something else in the place of the file of names is left alone. early.c tests what the process does
+ * instead. */
 static void strange_names(void)
 {
 	char names[100], target[100];
@@ -85,7 +86,7 @@ static void file_size_limit(void)
 	struct rlimit none = { 0, 0 }, some = { 50 << 20, 50 << 20 };
 	int n;
 
-	/* All of a process's file lies below; SIGXFSZ would end this. */
+	/* All of a process's file lies beyond this limit. SIGXFSZ would end the process. */
 	if (fork() == 0) {
 		CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
 		nothing_works();
@@ -127,7 +128,7 @@ static void no_memory(void)
 	all_works();
 }
 
-/* A third of the address space that the library would like. */
+/* Less address space than the library would like. */
 static void little_memory(void)
 {
 	struct rlimit little = { 500 << 20, RLIM_INFINITY };
@@ -160,7 +161,7 @@ static bool locked(void)
 	return WEXITSTATUS(status);
 }
 
-/* As daemons do; and what the program opens then is not the library's. */
+/* Closes descriptors, as daemons do. What the program opens after that is not the library's. */
 static void closed_descriptors(void)
 {
 	char name[24];

@@ -58,7 +58,7 @@ int main(void)
 	for (i = 0; i < 100; i++)
 		CHECK((all[i] = begin(tran)) > 0);
 	CHECK_EQ(begin(tran), -1);
-	/* Freed by another thread, they are this one's again. */
+	/* This thread can use slots again that another thread has freed. */
 	CHECK(pthread_create(&t, NULL, stop_some, NULL) == 0);
 	pthread_join(t, NULL);
 	for (i = 100; i < 200; i++)

@@ -55,7 +55,7 @@ static inline void make_dir(void)
 	CHECK(setenv("RTIME_ARM_DIR", test_dir, 1) == 0);
 }
 
-/* Removes what is in a directory, which is closed then. */
+/* Removes what is in a directory, and closes the directory. */
 static inline void empty_at(int fd)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -82,7 +82,7 @@ static inline int done(void)
 	return 0;
 }
 
-/* How many files have names that end, or, with begin, begin like this. */
+/* How many files have names that end with part, or, if begin is true, begin with it. */
 static inline int files(const char *part, bool begin)
 {
 	DIR *d = opendir(test_dir);

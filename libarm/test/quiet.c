@@ -1,7 +1,7 @@
 /*
- * Start and stop, once a thread has begun: no system call but for a look at the agent's file once a
- * second, which the kernel sees to, and no memory allocated, which the allocator below counts where
- * it can replace the C library's.
+ * Once a thread has begun, start and stop make no system call, except for a look at the agent's
+ * file once a second. A filter in the kernel checks that. They allocate no memory. The allocator
+ * below checks that, where it can replace the C library's.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -39,7 +39,7 @@ void *realloc(void *p, size_t len)
 
 static int tran, described;
 
-/* The look begins with open. Here it ends there: nothing may follow. */
+/* The look begins with open, which fails here, so nothing may follow it. */
 static bool forbidden;
 static uint64_t looks;
 
@@ -105,7 +105,7 @@ static void all_kinds(void)
 	CHECK(begin(tran + 1000) < 0);
 }
 
-/* From here on the kernel ends who does more than write and exit. */
+/* From here on the kernel kills a process that does more than write and exit. */
 static void forbid(void)
 {
 	struct sock_filter only[] = {
@@ -148,7 +148,7 @@ static void silent(void)
 }
 
 
-/* It does forbid. */
+/* Checks that forbid works. */
 static void in_killed_child(void)
 {
 	pid_t pid = fork();
@@ -168,7 +168,7 @@ int main(void)
 	register_all();
 	in_child(silent);
 	in_killed_child();
-	/* The counter counts. */
+	/* Checks that allocations are counted. */
 	allocations = 0;
 	free(malloc(100));
 #ifdef COUNT_MALLOC

@@ -1,4 +1,5 @@
-/* A setuid program does not look at RTIME_ARM_DIR. As root. Its argument: a place for a copy. */
+/* A setuid program does not look at RTIME_ARM_DIR. This test needs root. Its argument is a path
+ * for a copy of itself. */
 #include <sys/sendfile.h>
 
 #include "helpers.h"
@@ -17,7 +18,7 @@ static void copy_self(const char *to)
 	close(out);
 }
 
-/* The copy must not leave anything where it is told to. */
+/* The copy must leave nothing in the directory that it is told to use. */
 static int copy_runs(void)
 {
 	finish(begin(arm_getid(arm_init("setuid", "*", 0, NULL, 0), "t", NULL, 0, NULL, 0)));
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
 	make_dir();
 	unlink(argv[1]);
 	copy_self(argv[1]);
-	/* Without the set bit the same program does measure there. */
+	/* Without the setuid bit the same program does measure there. */
 	CHECK(chmod(argv[1], 0755) == 0);
 	pid = fork();
 	if (pid == 0) {

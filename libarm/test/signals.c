@@ -30,7 +30,7 @@ static void tick(void)
 	CHECK(setitimer(ITIMER_REAL, &t, NULL) == 0);
 }
 
-/* Until so many handlers have run, however long that takes. */
+/* Works until so many handlers have run, however long that takes. */
 static void *works(void *pairs)
 {
 	uint64_t n = 0;
@@ -45,7 +45,7 @@ static void *works(void *pairs)
 	return NULL;
 }
 
-/* A handler as a thread's first call, and in the middle of its first call. */
+/* A handler makes a thread's first call, or interrupts it. */
 static void *begins_in_handler(void *unused)
 {
 	int i;

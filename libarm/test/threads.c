@@ -27,7 +27,7 @@ static void *works(void *unused)
 static void run(int n, void *(*f)(void *))
 {
 	pthread_t t[MANY];
-	pthread_attr_t small; /* or 32 bits have no room for so many */
+	pthread_attr_t small; /* else there is no room for so many with 32 bits */
 	int i;
 
 	CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 256 << 10) == 0);
@@ -85,7 +85,7 @@ static void handing_over(void)
 	close_segment(&s);
 }
 
-/* Both stop the same handles: each is stopped once. */
+/* Two threads stop the same handles. Each handle is stopped once. */
 static int contested[EACH / 4], won;
 static pthread_barrier_t gate;
 
@@ -127,7 +127,7 @@ static void *works_once(void *unused)
 	return unused;
 }
 
-/* A thread after the other uses the same block. */
+/* Threads that run one after the other use the same block. */
 static void one_by_one(void)
 {
 	uint64_t before = seen(getpid(), tran).count;
@@ -140,7 +140,7 @@ static void one_by_one(void)
 	CHECK_EQ(blocks(), had);
 }
 
-/* More threads at once than there are blocks share one. */
+/* If more threads run at once than there are blocks, the others share one. */
 static void *works_together(void *unused)
 {
 	CHECK_EQ(finish(begin(tran)), 0);

@@ -68,7 +68,8 @@ static void traceparents(void)
 	CHECK(arm_correlator_to_traceparent(&c, out) < 0);
 }
 
-/* What later versions say is taken as far as it is known ("Versioning of traceparent"). */
+/* Of later versions the part that is known is used (W3C Trace Context, "Versioning of
+ * traceparent"). */
 static void later_versions(void)
 {
 	static const char *const later[] = {
@@ -86,8 +87,8 @@ static void later_versions(void)
 	}
 }
 
-/* A child's correlator is in the same trace, with an identifier of its own; whoever calls on with it
- * is one pair with its parent, whatever trace it is. */
+/* A child's correlator is in the same trace and has an identifier of its own. Its children count in
+ * one pair, whatever the trace. */
 static void contexts(void)
 {
 	arm_data1_t *b = buffer(ARM_PARENT_GIVEN | ARM_CORRELATOR_WANTED);
