@@ -14,10 +14,10 @@ import (
 type Application struct {
 	name, key, user string
 	lib             *library
-	err             error // never to be measured
+	err             error // why it is never measured
 
-	// trans has the *Transaction of each name, and by variant those that declare other metrics
-	// than the first one of their name.
+	// trans maps each name to its first *Transaction, and variants to those that declare other
+	// metrics than the first.
 	trans sync.Map
 
 	mu     sync.Mutex // guards what follows
@@ -33,12 +33,11 @@ type Option func(*options)
 
 type options struct{ user, dir string }
 
-// User says who uses the application; "*" stands for the login name. It is up to 127
-// bytes. Another user makes another application, and the agent adds up what has the same
-// names.
+// User says who uses the application; "*" stands for the login name. It has up to 127 bytes. The
+// same name with another user is another application. The agent adds up those of the same names.
 func User(name string) Option { return func(o *options) { o.user = name } }
 
-// Dir says where segments lie: by default in $RTIME_ARM_DIR, or else in /run/rtime/arm.
+// Dir sets the directory of the segments. By default it is $RTIME_ARM_DIR, or else /run/rtime/arm.
 func Dir(path string) Option { return func(o *options) { o.dir = path } }
 
 // NewApplication names an application (arm_init). It never fails: Err tells whether the agent
@@ -77,8 +76,8 @@ func text(s string) bool {
 	return len(s) <= layout.NameMax
 }
 
-// attached is called when there is a writer, with the library's lock. It reports whether
-// it need not be called again: there was room for all names that there ever can be.
+// attached gives the application its writer. The caller holds the library's lock. ok is false if
+// there was no room for some name for now, so that it must be called again.
 func (a *Application) attached(w *writer.Writer) (ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,11 +99,11 @@ func (a *Application) attached(w *writer.Writer) (ok bool) {
 	return ok
 }
 
-// Transaction names a transaction of the application (arm_getid), and makes it active
-// again where others had closed the application in between. It returns the same one for
-// the same name, and another one if other metrics are declared; without options it returns
-// the first one of the name, and allocates nothing. It never fails: a transaction whose Err
-// is not nil measures nothing.
+// Transaction names a transaction of the application (arm_getid). It makes the transaction active
+// again if the application was closed by all its users in between. For the same name it returns
+// the same transaction, and another one if other metrics are declared. Without options it returns
+// the first one of the name, and allocates nothing. It never fails; Err tells whether the
+// transaction is measured.
 func (a *Application) Transaction(name string, opts ...TransactionOption) *Transaction {
 	if a == nil {
 		return nil
@@ -125,8 +124,8 @@ type variant struct {
 	metrics writer.Declared
 }
 
-// find returns the transaction of the name that declares the same metrics, or the first one
-// if none are declared. key is where one that is not there is to be stored.
+// find returns the transaction of the name that declares the same metrics, or the first one if t
+// declares none. If it is not there, key is where to store it.
 func (a *Application) find(t *Transaction) (old *Transaction, key any) {
 	first, ok := a.trans.Load(t.name)
 	if !ok {
@@ -142,8 +141,8 @@ func (a *Application) find(t *Transaction) (old *Transaction, key any) {
 	return nil, v
 }
 
-// add takes a transaction in, unless there is one of this name. ok is false where it
-// could not be bound for now.
+// add stores a transaction, unless it is there already. ok is false if it could not be bound for
+// now.
 func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +151,7 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 		return old, true
 	}
 	if a.count == layout.TranMax {
-		// A program that makes up a name each time must not run out of memory by it.
+		// A program that keeps making up names must not run out of memory.
 		t.full.Store(&full)
 		return t, true
 	}
@@ -165,8 +164,8 @@ func (a *Application) add(t *Transaction) (_ *Transaction, ok bool) {
 
 var full error = ErrFull
 
-// Err returns nil if the application is measured and the agent can see that, and otherwise why
-// not, or not yet.
+// Err returns nil if the agent can see what the application measures. Otherwise it says why not,
+// or why not yet.
 func (a *Application) Err() error {
 	if a == nil || a.err != nil {
 		return a.refused()
@@ -190,9 +189,9 @@ func (a *Application) refused() error {
 	return a.err
 }
 
-// Close says that this program is through with the application (arm_end). Its
-// transactions start no more; those that run can still be stopped. What was counted
-// stays. Close of a closed application does nothing.
+// Close says that this program has finished with the application (arm_end). Its transactions can
+// no longer start; those that run can still be stopped. What was counted stays. Close of a closed
+// application does nothing.
 func (a *Application) Close() error {
 	if a == nil || a.lib == nil {
 		return nil

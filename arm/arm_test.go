@@ -29,7 +29,7 @@ import (
 
 var ctx = context.Background()
 
-// TestCounts: what ended in each way is counted, once.
+// TestCounts: executions are counted once, by the way in which they ended.
 func TestCounts(t *testing.T) {
 	dir := segments(t)
 	tr := open(t, dir, "Checking Account Query").Transaction("Last Check Query")
@@ -62,7 +62,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestConcurrent: eight goroutines on one transaction lose nothing.
+// TestConcurrent: no count is lost when eight goroutines use one transaction.
 func TestConcurrent(t *testing.T) {
 	const each = 50000
 	dir := segments(t)
@@ -83,19 +83,19 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestFirst: of goroutines that name a transaction for the first time at once none finds one that does not
-// measure yet.
+// TestFirst: goroutines that name a new transaction at the same time all find one that measures
+// already.
 func TestFirst(t *testing.T) {
 	app := open(t, segments(t), "app")
 	const goroutines, names = 4, 2000
 	var wg sync.WaitGroup
-	var at atomic.Int64 // how many have come to each name, one after the other
+	var at atomic.Int64 // how many goroutines have come to a name, summed over the names
 	for range goroutines {
 		wg.Go(func() {
 			for i := range int64(names) {
 				name := fmt.Sprint("first ", i)
 				at.Add(1)
-				for at.Load() < i*goroutines+2 { // not alone
+				for at.Load() < i*goroutines+2 { // until a second goroutine is here
 					runtime.Gosched()
 				}
 				if !app.Transaction(name).Start(ctx).Stop(arm.Good) {
@@ -107,7 +107,7 @@ func TestFirst(t *testing.T) {
 	wg.Wait()
 }
 
-// TestNames: what libarm refuses is refused, and does nothing.
+// TestNames: names that libarm refuses are refused here, too, and what has them does nothing.
 func TestNames(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")
@@ -155,8 +155,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestClose: after Close nothing starts; what runs can be stopped; a new application with
-// the name begins where the old one left off.
+// TestClose: after Close nothing starts, and what runs can be stopped. A new application with the
+// name goes on where the old one ended.
 func TestClose(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")
@@ -199,8 +199,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestLater: what is measured before there is a directory appears when it comes, whether its
-// application was closed meanwhile or not, and what ran then counts once.
+// TestLater: what is measured before there is a directory appears when the directory comes, whether
+// or not its application has been closed. What ran at that time counts once.
 func TestLater(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	bytes, level, name := arm.NewCounter("bytes"), arm.NewGauge("level"), arm.NewString("name")
@@ -270,7 +270,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestNoAllocations: nothing on the way of an execution allocates.
+// TestNoAllocations: executions allocate nothing from start to stop.
 func TestNoAllocations(t *testing.T) {
 	rows, name := arm.NewCounter("rows"), arm.NewString("name")
 	app := open(t, segments(t), "app")
@@ -292,13 +292,14 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// late is an error that says of itself that it is a time-out, or that it is none.
+// late is an error that says whether it is a time-out.
 type late bool
 
 func (late) Error() string   { return "late" }
 func (l late) Timeout() bool { return bool(l) }
 
-// TestStatusOf: what the system failed is aborted, also inside other errors; all else is the program's.
+// TestStatusOf: what the system failed is aborted, also if it is wrapped in other errors. All else
+// is the program's failure.
 func TestStatusOf(t *testing.T) {
 	for err, want := range map[error]arm.Status{
 		nil: arm.Good, errors.New("x"): arm.Failed, context.Canceled: arm.Aborted, driver.ErrBadConn: arm.Aborted,
@@ -313,7 +314,7 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
-// TestStatusOfNetwork takes the errors from connections that are really refused, late and broken.
+// TestStatusOfNetwork takes the errors from real connections: refused, timed out and broken ones.
 func TestStatusOfNetwork(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -353,8 +354,8 @@ func TestStatusOfNetwork(t *testing.T) {
 	}
 }
 
-// TestMadeUpNames: a program that makes up names gets as many as a user has, and needs no
-// more memory for others.
+// TestMadeUpNames: a program that makes up names gets as many as a user can have. More names take
+// no more memory.
 func TestMadeUpNames(t *testing.T) {
 	app := arm.NewApplication("app", arm.Dir("/nonexistent"))
 	t.Cleanup(func() { app.Close() })
@@ -373,7 +374,8 @@ func TestMadeUpNames(t *testing.T) {
 	}
 }
 
-// TestReportContext: what was timed elsewhere is a child of the transaction or the execution that its context names.
+// TestReportContext: an execution that was timed elsewhere is a child of what its context names, a
+// transaction or an execution.
 func TestReportContext(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")
@@ -406,7 +408,7 @@ func TestReportContext(t *testing.T) {
 	}
 }
 
-// TestReport: what was timed elsewhere is counted as it was timed.
+// TestReport: an execution that was timed elsewhere is counted with the time given.
 func TestReport(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")

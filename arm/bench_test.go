@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/arm"
 )
 
-// BenchmarkClockPair is what a start and a stop cost at least.
+// BenchmarkClockPair measures two readings of the clock, the least that a start and a
+// stop can cost.
 func BenchmarkClockPair(b *testing.B) {
 	begin := time.Now()
 	var took time.Duration
@@ -29,7 +30,8 @@ func BenchmarkStartStop(b *testing.B) {
 	}
 }
 
-// BenchmarkStartStopParallel is of one transaction in as many goroutines as can run.
+// BenchmarkStartStopParallel measures one transaction in as many goroutines as can run at
+// once.
 func BenchmarkStartStopParallel(b *testing.B) {
 	tr := open(b, segments(b), "app").Transaction("t")
 	b.RunParallel(func(pb *testing.PB) {

@@ -15,8 +15,9 @@ func passedBy(ctx context.Context) *passed {
 	return p
 }
 
-// ContextWithCorrelator returns a context with which transactions begin as children of
-// the execution that the correlator names, such as one from a request's header.
+// ContextWithCorrelator returns a context that carries a correlator, such as one from a
+// request's header. Transactions that start with this context are children of the
+// execution that the correlator names.
 func ContextWithCorrelator(ctx context.Context, c Correlator) context.Context {
 	p := passed{parent: c}
 	if old := passedBy(ctx); old != nil {
@@ -34,8 +35,9 @@ func CorrelatorFromContext(ctx context.Context) Correlator {
 	return Correlator{}
 }
 
-// ContextWithTrace returns a context with which transactions begin traced, and those that
-// they cause: their starts, updates and stops can be seen one by one.
+// ContextWithTrace returns a context that asks for traces. Transactions that start with
+// it are traced, and so are those that they cause: each start, update and stop can be
+// seen.
 func ContextWithTrace(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, &passed{CorrelatorFromContext(ctx), true})
 }

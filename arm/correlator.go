@@ -11,14 +11,14 @@ import (
 // ErrCorrelator says that bytes or a text are not a correlator.
 var ErrCorrelator = errors.New("arm: not a correlator")
 
-// Correlator names an execution of a transaction to those that it causes, in other
-// processes and on other hosts (ARM 2.0 guide, "Transaction Correlation"). The zero value
-// names no execution. Correlators can be compared.
+// Correlator names an execution of a transaction to the executions that it causes, also in
+// other processes and on other hosts (ARM 2.0 guide, "Transaction Correlation"). The zero
+// value names no execution. Correlators can be compared.
 type Correlator struct{ s string }
 
-// CorrelatorFromBytes takes a correlator from whatever agent: its length in two bytes,
-// network byte order, and what follows, 168 bytes at most in all. What follows these is
-// left alone.
+// CorrelatorFromBytes takes a correlator of any agent. It begins with its length in two
+// bytes, in network byte order, and has at most 168 bytes. Bytes beyond its length are
+// ignored.
 func CorrelatorFromBytes(b []byte) (Correlator, error) {
 	if len(b) < 4 {
 		return Correlator{}, ErrCorrelator
@@ -80,10 +80,10 @@ func lowerHex(to []byte, from string) bool {
 // IsZero reports whether there is no correlator.
 func (c Correlator) IsZero() bool { return c.s == "" }
 
-// Bytes returns what is sent to others: the length in two bytes and what follows.
+// Bytes returns the bytes to send to others, which begin with the length in two bytes.
 func (c Correlator) Bytes() []byte { return []byte(c.s) }
 
-// Traced reports whether the correlator asks that what it causes be traced.
+// Traced reports whether the correlator asks to trace what its execution causes.
 func (c Correlator) Traced() bool {
 	p, ok := layout.ParseCorrelator([]byte(c.s))
 	return ok && p.Flags&(layout.FlagAgentTrace|layout.FlagUserTrace) != 0

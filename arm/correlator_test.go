@@ -14,7 +14,8 @@ import (
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestTraceparent: the bytes of a correlator with a trace context, there and back.
+// TestTraceparent: a traceparent becomes the right bytes of a correlator, and those become
+// the traceparent.
 func TestTraceparent(t *testing.T) {
 	c, err := arm.CorrelatorFromTraceparent(traceparent)
 	if err != nil {
@@ -69,7 +70,8 @@ func TestCorrelatorFromBytes(t *testing.T) {
 	}
 }
 
-// TestContext: who starts with a context is a child of whom the context is of.
+// TestContext: what starts with a context is a child of the execution that the context
+// carries.
 func TestContext(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")

@@ -22,12 +22,12 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// agentUser is the user who owns the directory, as the agent's user does.
+// agentUser owns the directory, as the agent's user does.
 const agentUser = 65534
 
 // TestDamaged: somebody writes a million words over the files of a running program. The program
-// lives, and what it counts in the cells that are spared is right. (A process of its own runs
-// this: a fault would end it.)
+// lives, and what it counts in the spared cells is right. A process of its own runs this, because
+// a fault would end it.
 func TestDamaged(t *testing.T) {
 	if said := start(t, nil, "damaged", segments(t)).said(t); said != "right" {
 		t.Error(said)
@@ -202,8 +202,8 @@ func keptRecords(dir string) (files []*file, hist []*uint64, err error) {
 	return []*file{names, proc}, hist, nil
 }
 
-// scribble writes n words that lead programs astray: offsets within and beyond the file, states
-// of slots, all bits.
+// scribble writes n words that could lead programs astray: offsets within and beyond the file,
+// states of slots, all bits.
 func (f *file) scribble(n int) {
 	for n > 0 {
 		r := rand.Uint64()
@@ -238,7 +238,7 @@ func (f *file) spares(off uint64) bool {
 	return false
 }
 
-// attack does as the agent's user what that user can do.
+// attack becomes the agent's user and does what that user can do.
 func attack(dir string) error {
 	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(agentUser, agentUser, agentUser), syscall.Setresuid(agentUser, agentUser, agentUser))
 	if err != nil {
@@ -265,7 +265,7 @@ func attack(dir string) error {
 	return os.MkdirAll(filepath.Join(dir, layout.SwitchesDir), 0o755)
 }
 
-// agentWords are the agent's words to this process, cut somewhere, with a good head.
+// agentWords returns a file of the agent's with a good header, cut off somewhere.
 func agentWords(nonce uint64) []byte {
 	var s layout.Switches
 	for i := range s {

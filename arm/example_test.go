@@ -26,7 +26,7 @@ func Example() {
 	app.Close()
 }
 
-// ask stands for what is measured.
+// ask stands for the work that is measured.
 func ask(context.Context) error { return errors.New("no such account") }
 
 // Whether the agent sees what is measured is not the program's concern, but Err tells.

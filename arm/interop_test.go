@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// TestShared: programs in Go and in C that name the same things have the same numbers,
-// whoever comes first, and are parents of each other's transactions.
+// TestShared: programs in Go and in C that give the same names get the same numbers,
+// whichever comes first. Each can be the parent of the other's transactions.
 func TestShared(t *testing.T) {
 	for _, cc := range []string{"gcc", "gcc -m32"} {
 		program := shareC(t, cc)

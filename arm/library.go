@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/writer"
 )
 
-// How long to wait before a directory that could not be written is tried again. Each wait is
-// twice as long as the one before.
+// The first and the longest wait before a directory that could not be written is tried again.
+// Each wait is twice as long as the one before.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
@@ -23,7 +23,7 @@ type library struct {
 	mu     sync.Mutex     // guards what follows; never taken in Start or Stop
 	writer *writer.Writer // counts in memory until files can be made; nil if there is no memory
 	err    error          // why there are no files
-	early  *writer.Writer // counted in memory before there was writer; nil once that has moved
+	early  *writer.Writer // the writer that counted in memory before; nil once its counts have moved
 	open   map[*Application]struct{}
 	wait   time.Duration
 	timer  *time.Timer // runs while applications wait for a writer
@@ -34,7 +34,7 @@ var (
 	libraries   = map[string]*library{}
 )
 
-// libraryOf returns what belongs to a directory.
+// libraryOf returns the library of a directory, and makes it if it is not there.
 func libraryOf(dir string) *library {
 	librariesMu.Lock()
 	defer librariesMu.Unlock()
@@ -46,8 +46,8 @@ func libraryOf(dir string) *library {
 	return l
 }
 
-// defaultDir is where segments lie. A program with more rights than its caller does not
-// listen to the caller's environment.
+// defaultDir returns the directory of the segments. A program with more rights than its caller
+// ignores the caller's environment.
 func defaultDir() string {
 	if dir := os.Getenv(layout.DirEnv); dir != "" && !writer.Privileged() {
 		return dir
@@ -58,7 +58,7 @@ func defaultDir() string {
 // disabled reports whether the environment asks for no measurement.
 func disabled() bool { return os.Getenv("INVOKE_ARM") == "false" }
 
-// add takes an application in, attaching if that has not been done.
+// add adds an application. It attaches if that has not been done.
 func (l *library) add(a *Application) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *library) bind() {
 	l.move()
 }
 
-// remove lets an application go.
+// remove forgets an application.
 func (l *library) remove(a *Application) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,9 +94,9 @@ func (l *library) remove(a *Application) {
 	}
 }
 
-// attach sees to it that there is a writer. Without files it is one that counts in memory, and
-// attach is called again later. It reports whether there are files now that were not there
-// before. The caller holds l.mu.
+// attach makes sure that there is a writer. Without files the writer counts in memory, and
+// attach is called again later. files is true if there were none before. The caller holds
+// l.mu.
 func (l *library) attach() (files bool) {
 	if l.writer != nil && !l.writer.IsMemory() {
 		return false
@@ -122,7 +122,8 @@ func (l *library) move() {
 	l.early = nil
 }
 
-// schedule has what lacks a writer, or room for a name, tried again. The caller holds l.mu.
+// schedule makes retry run later, because files or the room for a name are missing. The caller
+// holds l.mu.
 func (l *library) schedule() {
 	if l.timer == nil {
 		l.wait = min(max(2*l.wait, firstRetry), lastRetry)

@@ -20,7 +20,7 @@ import (
 
 const childEnv = "ARM_TEST_CHILD"
 
-// TestMain is also the program of the other processes that tests need.
+// TestMain also serves as the program of the other processes that tests need.
 func TestMain(m *testing.M) {
 	if args := os.Getenv(childEnv); args != "" {
 		child(strings.Split(args, "|"))
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child does one thing until it is killed, or says how it went.
+// child does one job. It goes on until it is killed, or prints how the job went.
 func child(args []string) {
 	switch job, dir := args[0], args[1]; job {
 	case "count":
@@ -68,7 +68,7 @@ func child(args []string) {
 	}
 }
 
-// count says after each stop how many there were.
+// count prints after each stop how many there were.
 func count(dir string) {
 	app := arm.NewApplication("killed", arm.Dir(dir))
 	tr := app.Transaction("t")
@@ -98,7 +98,7 @@ type process struct {
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	// The race detector would otherwise stay for a second after the end.
+	// Otherwise the race detector would stay for a second after the end.
 	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"="+strings.Join(args, "|")), env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -122,7 +122,7 @@ func (p *process) said(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-// segments makes a directory as the agent does, which every user can reach.
+// segments makes a directory that every user can reach, as the agent does.
 func segments(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "arm-test-")
@@ -136,7 +136,7 @@ func segments(t testing.TB) string {
 	return dir
 }
 
-// open names an application that is to be measured.
+// open names an application and checks that it is measured.
 func open(t testing.TB, dir, name string, opts ...arm.Option) *arm.Application {
 	t.Helper()
 	app := arm.NewApplication(name, append(opts, arm.Dir(dir))...)

@@ -8,16 +8,15 @@ import (
 )
 
 // Metric is what a program measures besides time: one of Counter, CounterRatio, Gauge,
-// GaugeRatio, NumericID and String. A metric is declared on transactions with Metrics,
-// on as many as one likes, and its values are given to Start, Update and Stop. Its name
-// has up to 43 bytes.
+// GaugeRatio, NumericID and String. Metrics declares it on any number of transactions, and
+// its values are given to Start, Update and Stop. Its name has up to 43 bytes.
 type Metric interface{ metric() *writer.Metric }
 
-// Value is a value of a metric, as the metric's method Value makes it. The zero Value is
-// that of no metric and is left out.
+// Value is a value of a metric, as the metric's method Value makes it. The zero Value belongs
+// to no metric and counts as bad data.
 type Value struct{ v writer.Value }
 
-// inner lends values as the segment's writer takes them, without a copy: a Value holds
+// inner returns the values in the writer's type. It does not copy them, because a Value holds
 // nothing else.
 func inner(values []Value) []writer.Value {
 	return unsafe.Slice((*writer.Value)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
@@ -29,14 +28,14 @@ func (b base) metric() *writer.Metric { return b.m }
 
 func of(kind uint32, name string) base { return base{&writer.Metric{Type: kind, Name: name}} }
 
-// Counter only goes up while a transaction runs, such as the bytes that were sent: what
-// counts is by how much, from the value given to Start on.
+// Counter is a number that only goes up while a transaction runs, such as the bytes that were
+// sent. What counts is its growth, from the value given to Start on.
 type Counter struct{ base }
 
 // NewCounter declares a counter of 64 bits.
 func NewCounter(name string) Counter { return Counter{of(layout.TypeCounter64, name)} }
 
-// NewCounter32 declares a counter of which 32 bits count.
+// NewCounter32 declares a counter of 32 bits.
 func NewCounter32(name string) Counter { return Counter{of(layout.TypeCounter32, name)} }
 
 // Value is where the counter stands.
@@ -55,18 +54,19 @@ func NewCounterRatio(name string) CounterRatio {
 	return CounterRatio{of(layout.TypeCntrDivr32, name)}
 }
 
-// Value is where the counter stands: v divided by divisor, which is not 0.
+// Value is where the counter stands: v divided by divisor, which must not be 0.
 func (c CounterRatio) Value(v, divisor uint32) Value {
 	return Value{writer.Value{Metric: c.m, Field: writer.Divided(v, divisor)}}
 }
 
-// Gauge goes up and down, such as the length of a queue: it has a mean and no sum.
+// Gauge is a number that goes up and down, such as the length of a queue. It has a mean, but
+// no sum.
 type Gauge struct{ base }
 
 // NewGauge declares a gauge of 64 bits.
 func NewGauge(name string) Gauge { return Gauge{of(layout.TypeGauge64, name)} }
 
-// NewGauge32 declares a gauge of which 32 bits count.
+// NewGauge32 declares a gauge of 32 bits.
 func NewGauge32(name string) Gauge { return Gauge{of(layout.TypeGauge32, name)} }
 
 // Value is the gauge's value now.
@@ -83,12 +83,13 @@ type GaugeRatio struct{ base }
 // NewGaugeRatio declares a gauge with divisor.
 func NewGaugeRatio(name string) GaugeRatio { return GaugeRatio{of(layout.TypeGaugeDivr32, name)} }
 
-// Value is the gauge's value now: v divided by divisor, which is not 0.
+// Value is the gauge's value now: v divided by divisor, which must not be 0.
 func (g GaugeRatio) Value(v int32, divisor uint32) Value {
 	return Value{writer.Value{Metric: g.m, Field: writer.Divided(uint32(v), divisor)}}
 }
 
-// NumericID is a number that is a name, such as an error's: its latest value is kept.
+// NumericID is a number that stands for something, such as the number of an error. Its latest
+// value is kept.
 type NumericID struct{ base }
 
 // NewNumericID declares an identifier of 64 bits.
@@ -105,7 +106,7 @@ func (n NumericID) Value(v uint64) Value {
 	return Value{writer.Value{Metric: n.m, Field: v}}
 }
 
-// String is a text, such as a part number: its latest value is kept.
+// String is a text, such as a part number. Its latest value is kept.
 type String struct{ base }
 
 // NewString declares a text of up to 32 bytes. A transaction has one at most.

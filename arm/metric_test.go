@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/arm"
 )
 
-// TestMetrics: values of every type arrive in their places.
+// TestMetrics: values of every type get to their places.
 func TestMetrics(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")
@@ -54,8 +54,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsRefused: what one transaction cannot have is said; the transaction is
-// measured, and values of its metrics are bad data.
+// TestMetricsRefused: Err tells of metrics that one transaction cannot have together. The
+// transaction is measured, and values of these metrics are bad data.
 func TestMetricsRefused(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")
@@ -81,12 +81,12 @@ func TestMetricsRefused(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	// None of these is anybody's.
+	// None of these belongs to a metric of the transaction.
 	app.Transaction("x").Start(ctx).Stop(arm.Good, arm.Gauge{}.Value(1), arm.Counter{}.Value(1), arm.String{}.Value("x"), arm.Value{})
 }
 
-// TestOtherMetrics: a transaction of the same name with other metrics is another one, in one program
-// as in two, and values go nowhere they were not declared for.
+// TestOtherMetrics: a name with other metrics is another transaction, within one program and
+// between two. Values go only where their metrics are declared.
 func TestOtherMetrics(t *testing.T) {
 	dir := segments(t)
 	app := open(t, dir, "app")

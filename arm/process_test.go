@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// TestKilled: a process that is killed at any point has counted what it was through with,
-// and at most what it was at in each of its goroutines besides.
+// TestKilled: a process that is killed at any point has counted all that it had completed,
+// and at most one more for each of its goroutines.
 func TestKilled(t *testing.T) {
 	kills := 40
 	for range kills {
@@ -48,8 +48,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestAlive: the lock that says that a process lives is there while it does, its file is
-// the user's, and its mode lets the agent in, whatever the umask.
+// TestAlive: as long as a process lives it holds the lock that says so. Its file is the
+// user's, and the file's mode lets the agent in, whatever the umask.
 func TestAlive(t *testing.T) {
 	dir := segments(t)
 	old := syscall.Umask(0o077)
@@ -96,8 +96,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit: a limit beyond which the kernel sends a program that writes a signal
-// does no more than keep it from being measured.
+// TestFileSizeLimit: if a limit on the size of files is too low, the process is not
+// measured in files. The kernel's signal for that does not end it.
 func TestFileSizeLimit(t *testing.T) {
 	dir := segments(t)
 	if said := start(t, nil, "limited", dir).said(t); !strings.Contains(said, syscall.EFBIG.Error()) {
@@ -108,8 +108,8 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the directory comes from the environment, and INVOKE_ARM=false, in
-// just these letters, ends all measurement.
+// TestEnvironment: the directory comes from the environment, and INVOKE_ARM=false, spelled
+// exactly so, turns measurement off.
 func TestEnvironment(t *testing.T) {
 	dir := segments(t)
 	env := func(more ...string) []string { return append(more, layout.DirEnv+"="+dir) }
@@ -127,7 +127,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestNoRoomForNames: a transaction for whose name there is no room gets it when there is.
+// TestNoRoomForNames: a transaction without room for its name gets its name when there is
+// room.
 func TestNoRoomForNames(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -142,7 +143,7 @@ func TestNoRoomForNames(t *testing.T) {
 	tr := app.Transaction("t")
 	other := arm.NewApplication("other", arm.Dir(dir))
 	t.Cleanup(func() { other.Close() })
-	for i := 0; other.Err() == nil && i < 1000; i++ { // what is allocated in one step is enough for some
+	for i := 0; other.Err() == nil && i < 1000; i++ { // one step of allocation is enough for several names
 		other.Close()
 		other = arm.NewApplication(fmt.Sprint("other", i), arm.Dir(dir))
 		t.Cleanup(func() { other.Close() })

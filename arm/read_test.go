@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// counts is what all processes have counted of a transaction.
+// counts holds what all processes have counted of a transaction.
 type counts struct {
 	good, sum, n, aborted, abortedNS, failed, failedNS, updates, badData uint64
 	min, max                                                             uint64
@@ -27,8 +27,8 @@ type metric struct {
 	text             string
 }
 
-// image is a file as it was read: the tests read by the layout alone, so that they find
-// what the package's own reading and writing agree on and the layout does not say.
+// image is a file as it was read. The tests read it by the layout alone, so that they notice
+// if the package's own reader and writer agree on something that the layout does not say.
 type image []byte
 
 func (b image) u32(off uint64) uint32 { return binary.NativeEndian.Uint32(b[off:]) }

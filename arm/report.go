@@ -19,8 +19,8 @@ func (t *Transaction) Report(d time.Duration, s Status) bool {
 	return tran != nil && tran.Report(uint64(max(d, 0)), writer.Status(s))
 }
 
-// ReportContext is Report of a child of what the context's correlator names, if it carries
-// one.
+// ReportContext is Report for a child of what the context's correlator names, if the
+// context carries one.
 func (t *Transaction) ReportContext(ctx context.Context, d time.Duration, s Status) bool {
 	p := passedBy(ctx)
 	if p == nil {
@@ -33,8 +33,8 @@ func (t *Transaction) ReportContext(ctx context.Context, d time.Duration, s Stat
 	return tran != nil && tran.ReportWith(uint64(max(d, 0)), writer.Status(s), p.parent.s)
 }
 
-// Correlator returns a correlator that names the transaction and no execution of it, for
-// the parents of executions that were timed elsewhere. It is zero while nothing is
+// Correlator returns a correlator that names the transaction, but no execution of it. With
+// it, executions that are timed elsewhere can be parents. It is zero while nothing is
 // measured.
 func (t *Transaction) Correlator() Correlator {
 	if t == nil {

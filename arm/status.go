@@ -17,7 +17,7 @@ type Status uint32
 // The ways in which a transaction ends, with the numbers of the ARM 2.0 guide.
 const (
 	Good    = Status(writer.Good)    // as expected
-	Aborted = Status(writer.Aborted) // the system failed it, or who asked has given it up
+	Aborted = Status(writer.Aborted) // the system failed, or the caller gave up
 	Failed  = Status(writer.Failed)  // an error in the transaction itself
 )
 
@@ -29,11 +29,11 @@ var systemErrors = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO,
 }
 
-// StatusOf says how an execution ended that came to an error, by the rule of
-// docs/measuring-transactions.md, "How a transaction ends". No error is Good. Aborted is
-// what the system failed: a context that was cancelled, a time-out, a connection that was
-// refused, broke or found no way, a full disk, no more memory or files. Every other error
-// is the program's: Failed.
+// StatusOf returns the status of an execution that ended with err, by the rule of
+// docs/measuring-transactions.md, "How a transaction ends". Without an error it is Good.
+// It is Aborted if the system failed: a context was cancelled, time ran out, a connection
+// was refused, broke or found no way, a disk was full, or there was no more memory or no
+// more files. Every other error is the program's, and the status is Failed.
 func StatusOf(err error) Status {
 	if err == nil {
 		return Good

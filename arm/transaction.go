@@ -18,7 +18,7 @@ type Transaction struct {
 	app               *Application
 	name, key, detail string
 	metrics           []*writer.Metric
-	noMetrics         bool  // those that were declared do not fit together
+	noMetrics         bool  // the declared metrics do not fit together
 	err               error // never to be measured
 }
 
@@ -54,8 +54,8 @@ func (t *Transaction) again() *Transaction {
 	return t
 }
 
-// bind is called once there is a writer and the application has its number, which lets
-// the transaction be measured. It reports whether it need not be called again.
+// bind lets the transaction be measured, once there is a writer and the application has its
+// number. ok is false if it must be called again.
 func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
 	if old := t.tran.Load(); t.err != nil || old != nil && old.Of(w) {
 		return true
@@ -71,8 +71,8 @@ func (t *Transaction) bind(w *writer.Writer, app uint32) (ok bool) {
 	return true
 }
 
-// Err returns nil if the transaction is measured and the agent can see that, and otherwise why
-// not, or not yet. ErrMetric says that it is, but without its metrics.
+// Err returns nil if the agent can see what the transaction measures. Otherwise it says why
+// not, or why not yet. ErrMetric says that the transaction is measured without its metrics.
 func (t *Transaction) Err() error {
 	if t == nil {
 		return ErrClosed
@@ -89,10 +89,10 @@ func (t *Transaction) Err() error {
 	return ErrMetric
 }
 
-// Start begins an execution (arm_start), as a child of the one whose correlator the
-// context carries, with values of the transaction's metrics. It allocates nothing once it
-// has room on the processor it runs on. What it returns measures nothing if the
-// transaction does not, or if 131,072 are running in this process.
+// Start begins an execution (arm_start), with values of the transaction's metrics. It is a
+// child of the execution whose correlator the context carries. Start allocates nothing once it
+// has room on the processor it runs on. The Running that it returns measures nothing if the
+// transaction does not, or if 131,072 executions are running in this process.
 func (t *Transaction) Start(ctx context.Context, values ...Value) Running {
 	if t == nil {
 		return Running{}
@@ -118,9 +118,9 @@ func begin(p *passed, values []Value) writer.Begin {
 	return b
 }
 
-// StartContext is Start with a context returned that carries the execution's own
-// correlator: what is started with that is a child of this. It allocates the context and
-// the correlator.
+// StartContext does what Start does, and also returns a context with the execution's own
+// correlator. Executions that start with that context are its children. It allocates the
+// context and the correlator.
 func (t *Transaction) StartContext(ctx context.Context, values ...Value) (context.Context, Running) {
 	if t == nil {
 		return ctx, Running{}
