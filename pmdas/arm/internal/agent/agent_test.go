@@ -55,8 +55,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestWhoMayStore: root and the user pcp, nobody else, and nobody of whom pmcd knows
-// nothing. There are no other metrics that take values.
+// TestWhoMayStore: only root and the user pcp may store values. A client that pmcd says
+// nothing about may not. No other metrics take values.
 func TestWhoMayStore(t *testing.T) {
 	r := newRig(t, "")
 	r.fake.find(bank)
@@ -65,7 +65,7 @@ func TestWhoMayStore(t *testing.T) {
 		uid int
 		may bool
 	}{{"root", 0, true}, {"pcp", pcpUID(t), true}, {"another", 12345, false}, {"unknown", -1, false}} {
-		r.conn.Slot = 50 // pmcd told nothing of this one: it came over TCP
+		r.conn.Slot = 50 // pmcd tells nothing about this client, as if it had come over TCP
 		if c.uid >= 0 {
 			r.conn.Client(int32(10+slot), c.uid, c.uid, 1)
 		}
@@ -78,7 +78,7 @@ func TestWhoMayStore(t *testing.T) {
 			if d.InDom == r.agent.trans.ID() {
 				inst = lastCheck
 			} else if d.InDom != pcp.InDomNull {
-				continue // tested below with the instance that there is
+				continue // tested below, with an instance that exists
 			}
 			if d.Type > pcp.TypeDouble {
 				continue

@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// TestColumn: a column has the numbers of the snapshot, and computes only those of blocks that
-// have changed since it was asked for, however many snapshots there were in between. A row may
-// get a number, lose it, and come later than others.
+// TestColumn: a column has the numbers of the snapshot. It computes only those of blocks that
+// have changed since it was last asked for, however many snapshots came in between. A row may
+// get a number, lose it, or come later than others.
 func TestColumn(t *testing.T) {
 	const far = 2 * collect.BlockLen
 	var f fake
@@ -65,8 +65,8 @@ func TestColumn(t *testing.T) {
 	check(3, all)
 }
 
-// BenchmarkColumn is what it costs to bring eight metrics of 10,000 transactions up to date
-// when all of them have changed.
+// BenchmarkColumn brings eight metrics of 10,000 transactions up to date when all of them have
+// changed.
 func BenchmarkColumn(b *testing.B) {
 	const rows, metrics = 10000, 8
 	s := &collect.Snapshot{Trans: slices.Repeat([]*collect.Tran{{}}, rows)}

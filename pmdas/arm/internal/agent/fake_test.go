@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// fake is a collector that finds what a test says.
+// fake is a collector that finds what a test tells it to.
 type fake struct {
 	options collect.Options
 
@@ -57,7 +57,7 @@ func (f *fake) Trace(name string, on bool) {
 	}
 }
 
-// find has the next snapshot be what change makes of the last.
+// find makes the next snapshot, which is the last one as changed by change.
 func (f *fake) find(change func(*collect.Snapshot)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +71,7 @@ func (f *fake) find(change func(*collect.Snapshot)) {
 	f.snap, f.latest = s, &s
 }
 
-// put sets the next transaction, or one that is there.
+// put adds a transaction, or replaces one that is there.
 func put(s *collect.Snapshot, place int, r collect.Row) {
 	if place == len(s.Trans) {
 		s.Trans = append(s.Trans, nil)
@@ -85,7 +85,7 @@ func put(s *collect.Snapshot, place int, r collect.Row) {
 		b = *s.Blocks[k]
 	}
 	b.Set(place%collect.BlockLen, &r.Numbers)
-	b.Seq = s.Seq + 1 // that of the snapshot which is being made
+	b.Seq = s.Seq + 1 // the number of the snapshot that is being made
 	s.Blocks[k] = &b
 }
 
@@ -117,7 +117,7 @@ type rig struct {
 	file  string // of the configuration
 }
 
-// newRig serves an agent with a configuration; an empty one is no file.
+// newRig serves an agent with a configuration. If config is empty, there is no file.
 func newRig(t *testing.T, config string) *rig {
 	t.Helper()
 	r := &rig{t: t, agent: newAgent(), fake: new(fake), log: new(journal)}
@@ -144,15 +144,15 @@ func (r *rig) configure(text string) {
 	}
 }
 
-// serve runs f where the agent's fields may be looked at.
+// serve runs f in the agent's goroutine, where its fields may be looked at.
 func (r *rig) serve(f func()) {
 	done := make(chan struct{})
 	r.agent.Server.Do(func() { f(); close(done) })
 	<-done
 }
 
-// is checks the value of an instance, "" for a metric with one value, as text; "-" is
-// for none.
+// is checks the value of an instance as text. inst is "" for a metric with one value, and
+// want is "-" for no value.
 func (r *rig) is(metric, inst, want string) {
 	r.t.Helper()
 	all, err := r.conn.Values("rtime.arm." + metric)

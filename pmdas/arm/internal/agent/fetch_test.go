@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// many is a thousand transactions, some of which have everything.
+// many adds a thousand transactions, some of which have values for everything.
 func many(s *collect.Snapshot) {
 	bank(s)
 	for i := range 1000 {
@@ -23,8 +23,8 @@ func many(s *collect.Snapshot) {
 	}
 }
 
-// TestFetchAllocatesNothing: fetches of all numbers of a thousand transactions, and of
-// the agent's own.
+// TestFetchAllocatesNothing: a fetch of all numbers of a thousand transactions, and of the
+// agent's own, allocates nothing for each value.
 func TestFetchAllocatesNothing(t *testing.T) {
 	a, f := newAgent(), new(fake)
 	f.find(many)

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// TestSetup: the directory is of the user that the agent will run as, with the mode that
-// lets others add files; and it is not made along a wrong path.
+// TestSetup: the directory belongs to the user that the agent will run as, and its mode
+// lets others add files. It is not made along a wrong path.
 func TestSetup(t *testing.T) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 {

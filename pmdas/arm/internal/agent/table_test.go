@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmda"
 )
 
-// TestTable: everything has help, times have units, and counters are named so.
+// TestTable: every metric has help, times have units, and names tell which metrics are
+// counters.
 func TestTable(t *testing.T) {
 	a := newAgent()
 	for _, m := range a.table() {

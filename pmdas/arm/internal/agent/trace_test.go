@@ -71,7 +71,7 @@ func (r *rig) tell(list []pcp.EventRecord) string {
 	return b.String()
 }
 
-// happen has the collector tell of events, and waits until they are in the queues.
+// happen makes the collector report events, and waits until they are in the queues.
 func (r *rig) happen(list ...*collect.Event) {
 	for _, ev := range list {
 		r.fake.options.OnEvent(ev)
@@ -102,8 +102,8 @@ func TestTrace(t *testing.T) {
 	r.is("trace.dropped", "", "0")
 }
 
-// TestTraceSlowClient: who is too slow is told how many records are missing, and others
-// miss none.
+// TestTraceSlowClient: a client that is too slow is told how many records it has missed.
+// Other clients miss none.
 func TestTraceSlowClient(t *testing.T) {
 	r := newRig(t, "")
 	r.fake.find(bank)
@@ -128,7 +128,8 @@ func TestTraceSlowClient(t *testing.T) {
 	}
 }
 
-// TestTraceFlood: what comes faster than the agent serves is counted and not kept.
+// TestTraceFlood: events that come faster than the agent serves them are counted and not
+// kept.
 func TestTraceFlood(t *testing.T) {
 	r := newRig(t, "")
 	release := make(chan struct{})

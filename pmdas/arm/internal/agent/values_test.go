@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// bank is what the fake collector finds in most tests: a transaction that was measured,
-// one that runs for the first time, what belongs to them, and the agent's own state.
+// bank is what the fake collector finds in most tests: a transaction that was measured, one
+// that runs for the first time, what belongs to these two, and the agent's own state.
 func bank(s *collect.Snapshot) {
 	s.Mono = 10_000_000_000
 	s.Apps = append(s.Apps, &collect.App{Name: "CheckingAccountQuery", Descr: "Checking Account Query", Active: true,
@@ -44,7 +44,8 @@ func wellness() collect.Health {
 		BadData: 14, PairsLost: 15, NamesFull: 16}
 }
 
-// want is what the metrics say of it: name, instance, value; "-" for none.
+// want lists metric, instance and value for each value that bank gives; "-" stands for no
+// value.
 const want = `
 resptime CheckingAccountQuery/LastCheckQuery 12
 respavg CheckingAccountQuery/LastCheckQuery 13.5000005
@@ -201,7 +202,7 @@ func TestValues(t *testing.T) {
 }
 
 // TestSnapshotsMoveOn: the next fetch has the next snapshot, rows keep their instances, and
-// what was none becomes a value.
+// an instance without a value may get one.
 func TestSnapshotsMoveOn(t *testing.T) {
 	r := newRig(t, "")
 	r.is("count", "CheckingAccountQuery/new", "-")
@@ -229,7 +230,8 @@ func TestSnapshotsMoveOn(t *testing.T) {
 	}
 }
 
-// TestUnnamed: a row that cannot be an instance is left out, and the rows after it are not.
+// TestUnnamed: a row whose name cannot be an instance is left out. The rows after it are
+// not.
 func TestUnnamed(t *testing.T) {
 	r := newRig(t, "")
 	r.fake.find(bank)

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestKilledTwice: killed when a process is recorded and its file not yet removed, and
-// again when the record has been written anew.
+// TestKilledTwice: the collector is killed when it has recorded a process and not yet
+// removed its file, and again when it has written the record anew.
 func TestKilledTwice(t *testing.T) {
 	for _, step := range []string{"past: written beside", "past: written anew"} {
 		t.Run(step, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestKilledTwice(t *testing.T) {
 	}
 }
 
-// TestCapsAgain: rows that were restored count against the limits.
+// TestCapsAgain: restored rows count against the limits.
 func TestCapsAgain(t *testing.T) {
 	for name, limit := range map[string]func(*Config){
 		"of an application": func(c *Config) { c.MaxPerApplication = 3 },
@@ -74,8 +74,8 @@ func TestCapsAgain(t *testing.T) {
 	}
 }
 
-// TestWindowAtStart: what living processes had counted before the collector came has ended
-// nobody knows when, and is in no window.
+// TestWindowAtStart: what living processes had counted before the collector came is in no
+// window, because nobody knows when it ended.
 func TestWindowAtStart(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -94,8 +94,8 @@ func TestWindowAtStart(t *testing.T) {
 	}
 }
 
-// TestPastOfSeveral: of several processes, all that was counted comes back from a record
-// that was written anew.
+// TestPastOfSeveral: all that several processes have counted comes back from a record that
+// was written anew.
 func TestPastOfSeveral(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -135,8 +135,8 @@ func TestPastOfSeveral(t *testing.T) {
 	}
 }
 
-// TestTraceNamesAgain: the wish for traces holds when a user's names were removed and
-// came back.
+// TestTraceNamesAgain: what is asked for is still traced after a user's names were removed
+// and came back.
 func TestTraceNamesAgain(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -156,7 +156,7 @@ func TestTraceNamesAgain(t *testing.T) {
 }
 
 // TestOwnerRemovesRunning: what runs in a process whose file was removed is not abandoned,
-// since the process is there.
+// because the process lives.
 func TestOwnerRemovesRunning(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -175,8 +175,8 @@ func TestOwnerRemovesRunning(t *testing.T) {
 	}
 }
 
-// TestGarbageInUse: a file that is no segment goes after a long time, but for one that a
-// process holds.
+// TestGarbageInUse: a file that is no segment is removed after a long time, unless a
+// process holds its lock.
 func TestGarbageInUse(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -194,8 +194,8 @@ func TestGarbageInUse(t *testing.T) {
 	}
 }
 
-// TestDirectoryRemoved: the directory is not made by the collector, which could not give it
-// the rights that it must have, and what is known stays.
+// TestDirectoryRemoved: the collector does not make the directory, because it could not
+// give it the rights that it must have. What is known stays.
 func TestDirectoryRemoved(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// BenchmarkLook is what a look costs with 10,000 transactions, none, some or all of which
-// have changed, and with 1,000 processes.
+// BenchmarkLook measures a look at 10,000 transactions of which none, some or all have
+// changed, and at 1,000 processes.
 func BenchmarkLook(b *testing.B) {
 	for _, c := range []struct{ procs, trans, active int }{
 		{1, 10000, 0}, {1, 10000, 100}, {1, 10000, 10000}, {1000, 10, 0}, {1000, 10, 1000},

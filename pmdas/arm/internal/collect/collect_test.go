@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestCounts: what processes count in several blocks adds up, running ones are seen, and
-// a second look adds only what came.
+// TestCounts: the counts of processes and blocks add up, running executions are seen, and a
+// second look adds only what is new.
 func TestCounts(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -59,8 +59,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestUnchangedRows: a row keeps its place, and what does not change is the same: the row, if
-// only its numbers change, and the numbers of other blocks.
+// TestUnchangedRows: a row keeps its place, and what has not changed is not copied: the row,
+// if only its numbers change, and the numbers of other blocks.
 func TestUnchangedRows(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -95,7 +95,7 @@ func TestUnchangedRows(t *testing.T) {
 	}
 }
 
-// TestUses: who uses an application.
+// TestUses: an application tells how many use it.
 func TestUses(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -128,8 +128,8 @@ func TestUses(t *testing.T) {
 	check(false, 0, 0)
 }
 
-// TestDeath: what a process had counted stays, what was running was abandoned, and a new
-// collector knows it, too.
+// TestDeath: what a process had counted stays when it dies, and what was running in it counts
+// as abandoned. A new collector knows both.
 func TestDeath(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -179,7 +179,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// TestRun: the goroutine itself, with real clocks.
+// TestRun runs the collector's own goroutine, with real clocks.
 func TestRun(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -201,7 +201,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestTwoCollectors: while one collector keeps the record of the past another has no rows.
+// TestTwoCollectors: while one collector keeps the record of the past, another has no rows.
 // When the first has ended, the other has all that the first had taken over.
 func TestTwoCollectors(t *testing.T) {
 	w := newWorld(t)
@@ -234,7 +234,7 @@ func TestTwoCollectors(t *testing.T) {
 	}
 	first, end := start()
 	second, endSecond := start()
-	third, endThird := start() // which ends while it waits
+	third, endThird := start() // ends while it waits
 	count(1<<30, 5)
 	waitFor(t, func() bool { return first.Snapshot().Health.Folds == 1 })
 	endThird()

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// files returns the names in the directory that end so.
+// files returns the names in the directory that end with suffix.
 func (w *world) files(suffix string) []string { return w.glob("*" + suffix) }
 
 func (w *world) glob(pattern string) []string {
@@ -23,8 +23,8 @@ func (w *world) glob(pattern string) []string {
 	return list
 }
 
-// TestKilledAtEachStep ends the collector at each step of taking processes over, once
-// and at the next try again. Nothing is lost, nothing doubled, whatever the step.
+// TestKilledAtEachStep ends the collector at each step of taking processes over, and again when the
+// next one tries. Nothing is lost or counted twice, whatever the step.
 func TestKilledAtEachStep(t *testing.T) {
 	steps := []string{"rows: recorded", "fold: recorded", "fold: removed",
 		"past: written beside", "past: written anew"}
@@ -78,8 +78,8 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// TestTornWrite cuts the entry of a process off at many lengths, as a kill in the middle
-// of the write might. The process's file is still there then.
+// TestTornWrite cuts off the entry of a process at many lengths, as a kill in the middle of the
+// write might. The process's file still exists then.
 func TestTornWrite(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -105,7 +105,7 @@ func TestTornWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Opened by others, the file can be put back when it was removed.
+	// The file's contents are kept, so that the file can be put back after it was removed.
 	kept, err := os.ReadFile(p.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +130,8 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// TestRandomLife has processes count, end, and come, and the collector killed at random
-// steps, and compares each look with what was counted.
+// TestRandomLife lets processes count, end and come, and kills the collector at random steps. It
+// compares each look with what was counted.
 func TestRandomLife(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomLife(t, rand.New(rand.NewPCG(seed, 1))) })

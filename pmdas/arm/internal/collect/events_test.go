@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 	copy(p.B[off+layout.EventParent:], "\x00\x04ab")
 	copy(p.B[off+layout.EventText:], "half way\x00not this")
 	p.Put32(off+layout.EventTextLen, 2000)
-	p.Event(layout.EventKindUpdate, 99, 1, at) // of nobody
+	p.Event(layout.EventKindUpdate, 99, 1, at) // of a transaction that does not exist
 	q := readertest.NewProc(t, w.dir, n, 101)
 	q.Event(layout.EventKindStart, 2, 6, at)
 	w.look()
@@ -54,8 +54,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsMissed: what was overwritten is counted, one being written is waited for,
-// but not for ever.
+// TestEventsMissed: events that were overwritten are counted. One that is being written
+// is waited for, but not for ever.
 func TestEventsMissed(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// onTmpfs has the world's directory be on tmpfs, where a load from a hole allocates memory.
+// onTmpfs puts the world's directory on tmpfs, where a load from a hole allocates memory.
 func (w *world) onTmpfs() {
 	w.t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "rtime-holes-")
@@ -21,7 +21,7 @@ func (w *world) onTmpfs() {
 	w.dir = dir
 }
 
-// stored returns how many bytes of a file take room.
+// stored returns how many bytes of room a file takes.
 func stored(t *testing.T, path string) int64 {
 	t.Helper()
 	var st syscall.Stat_t
@@ -31,7 +31,7 @@ func stored(t *testing.T, path string) int64 {
 	return st.Blocks * 512
 }
 
-// TestHolesInNames: a file of names that claims to be full of records, and consists of holes,
+// TestHolesInNames: a file of names that claims to be full of records but consists of holes
 // costs no memory. A record that comes later is found.
 func TestHolesInNames(t *testing.T) {
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestHostileNeighbour damages one process's file in every way while another counts: the
-// other's values stay exact, and what the first had contributed stays.
+// TestHostileNeighbour damages one process's file in every way while another process
+// counts. The other's values stay exact, and what the first had contributed stays.
 func TestHostileNeighbour(t *testing.T) {
 	for what, damage := range map[string]func(*readertest.Proc){
 		"cut off":           func(p *readertest.Proc) { p.Truncate(1) },
@@ -94,8 +94,8 @@ func TestHostileNeighbour(t *testing.T) {
 	}
 }
 
-// TestNotFiles: what stands in place of segments is not read and harms nobody; what is
-// not its user's is removed.
+// TestNotFiles: what stands in the place of segments is not read and does no harm. What
+// does not belong to its user is removed.
 func TestNotFiles(t *testing.T) {
 	w := newWorld(t)
 	in := func(format string, args ...any) string { return filepath.Join(w.dir, fmt.Sprintf(format, args...)) }
@@ -114,7 +114,7 @@ func TestNotFiles(t *testing.T) {
 	must(os.Truncate(proc(5), 1<<42))
 	must(os.WriteFile(proc(6), make([]byte, 1<<20), 0o666))
 	must(os.Link(proc(6), in("link")))
-	must(os.WriteFile(in("77.names"), make([]byte, 1<<20), 0o666)) // of another
+	must(os.WriteFile(in("77.names"), make([]byte, 1<<20), 0o666)) // another user's
 	must(unix.Mkfifo(in("78.names"), 0o666))
 	must(os.Mkdir(in("79-1-2.arm"), 0o777))
 	must(os.WriteFile(in("not a library's"), nil, 0o666))
@@ -133,7 +133,7 @@ func TestNotFiles(t *testing.T) {
 			t.Errorf("%s is still there", gone)
 		}
 	}
-	// Much later, what is no segment is removed, too, but nothing else.
+	// Much later, what is no segment is removed, too, and nothing else.
 	w.wall = w.wall.Add(2 * time.Hour)
 	w.mono += 2 * 3600 * sec
 	w.look()
@@ -150,7 +150,7 @@ func TestNotFiles(t *testing.T) {
 	}
 }
 
-// TestLeftOver: files that were never published go, those of another kind stay.
+// TestLeftOver: files that were never published are removed. Files of another kind stay.
 func TestLeftOver(t *testing.T) {
 	w := newWorld(t)
 	name := filepath.Join(w.dir, fmt.Sprintf(".new-%d-1-2", w.uid))
@@ -169,7 +169,7 @@ func TestLeftOver(t *testing.T) {
 	}
 }
 
-// TestHostileNames: a file of names that is cut off or lies.
+// TestHostileNames: a file of names may be cut off or lie, and others still count.
 func TestHostileNames(t *testing.T) {
 	for what, damage := range map[string]func(*readertest.Names){
 		"cut off": func(n *readertest.Names) { n.Truncate(100) },
@@ -208,7 +208,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestOwnerRemoves: a file that its owner takes away counts as it stood.
+// TestOwnerRemoves: when the owner removes a file, its counts stay as they stood.
 func TestOwnerRemoves(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -229,7 +229,7 @@ func TestOwnerRemoves(t *testing.T) {
 	}
 }
 
-// TestHostileTimes: times that cannot be are not passed on.
+// TestHostileTimes: impossible times are not passed on.
 func TestHostileTimes(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -253,8 +253,8 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
-// FuzzNeighbour changes words of one process's file while another counts: that one's
-// values stay exact.
+// FuzzNeighbour changes words of one process's file while another process counts. The
+// other's values stay exact.
 func FuzzNeighbour(f *testing.F) {
 	for i := range uint16(60) {
 		f.Add(i*83, uint64(1)<<(i%64), i%3)

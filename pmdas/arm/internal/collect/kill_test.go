@@ -44,7 +44,7 @@ func (k *killing) collector() {
 	k.starts++
 }
 
-// look has the collector look, and counts compared with those before.
+// look makes the collector look, and compares the counts with those before.
 func (k *killing) look() {
 	k.t.Helper()
 	k.c.dir.changed = true
@@ -59,7 +59,7 @@ func (k *killing) look() {
 	}
 }
 
-// row returns what is counted of the i-th transaction, zero for one without a row.
+// row returns what is counted of the i-th transaction; it is zero for one without a row.
 func (k *killing) row(i int) (c armkill.Counted) {
 	if t := k.c.counts.rows.tran[armkill.Name(i)]; t != nil {
 		c = armkill.Counted{Count: t.Count, Aborted: t.Aborted, Failed: t.Failed, Abandoned: t.Abandoned, Updates: t.Updates}
@@ -67,7 +67,7 @@ func (k *killing) row(i int) (c armkill.Counted) {
 	return c
 }
 
-// batch kills processes while the collector looks, and compares.
+// batch kills processes while the collector looks, and compares the counts.
 func (k *killing) batch(order string, args ...any) (over int) {
 	k.t.Helper()
 	copy(k.was[:], k.last[:])
@@ -85,8 +85,8 @@ func (k *killing) batch(order string, args ...any) (over int) {
 	return over
 }
 
-// drain looks until only the witness is left. All others have ended: two looks are
-// enough, of which the first finds them.
+// drain looks until only the witness is left. All others have ended, so two looks are
+// enough; the first finds them.
 func (k *killing) drain() {
 	k.t.Helper()
 	for range 2 {
@@ -103,7 +103,7 @@ func (k *killing) drain() {
 	}
 }
 
-// end ends the witness, whose count is exact: nothing of what happened touched it.
+// end ends the witness. Its count is exact, because nothing that happened has touched it.
 func (k *killing) end() {
 	k.t.Helper()
 	k.d.Do(nil, "end")
@@ -174,8 +174,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// steps kills after each stride of instructions, or entries into the kernel, until those
-// that are killed are through.
+// steps kills processes after each stride of instructions, or of entries into the kernel,
+// until they end before they are killed.
 func (k *killing) steps(order, what string, stride int) {
 	k.t.Helper()
 	kills := 0

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestLimits: of a user's files only so many are read; when one ends, another is.
+// TestLimits: only a limited number of a user's files is read. When one ends, another is
+// read.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.conf.MaxUserFiles = 2
@@ -43,7 +44,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestPartial: what is beyond the limit of cells is not read, and that is told.
+// TestPartial: cells beyond the limit are not read, and that is reported.
 func TestPartial(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -71,8 +72,8 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestDescriptors: no more files are open than leaves room to record those that have ended,
-// after which the others have their turn.
+// TestDescriptors: so few files are open that there is room to record those that have
+// ended. After that the others have their turn.
 func TestDescriptors(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// set writes a metric as a library does, given times in all.
+// set writes a metric as a library does that was given count values in all.
 func set(p *readertest.Proc, off, count, sum, last, lo, hi uint64) {
 	p.Put64(off+layout.MetricCount, count)
 	p.Put64(off+layout.MetricSum, sum)
@@ -30,7 +30,8 @@ func (w *world) metric(name string) Metric {
 	return Metric{}
 }
 
-// TestMetrics: all kinds, of two processes, one of which ends, and after a new start.
+// TestMetrics: all kinds of metrics are right, of two processes of which one ends, and
+// after a new start.
 func TestMetrics(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -94,7 +95,7 @@ func TestMetrics(t *testing.T) {
 	check()
 }
 
-// TestMetricBeingWritten: who finds a metric being written only counts.
+// TestMetricBeingWritten: of a metric that is being written only the count is taken.
 func TestMetricBeingWritten(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -118,8 +119,8 @@ func TestMetricBeingWritten(t *testing.T) {
 	}
 }
 
-// TestMetricNames: the same name with another kind is another row, and there are no more
-// than a transaction can have.
+// TestMetricNames: the same name with another kind is another row. There are no more rows
+// than a transaction can have metrics.
 func TestMetricNames(t *testing.T) {
 	var r rows
 	r.init(false)
@@ -137,7 +138,8 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// TestPairs: parents of this host by name, others by what the correlator says.
+// TestPairs: parents on this host are shown by name, and others by what the correlator
+// says.
 func TestPairs(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)

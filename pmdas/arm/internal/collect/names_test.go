@@ -7,19 +7,19 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestNamedMeanwhile: transactions that programs name while a look is under way lose no
-// count, however many processes do so in one look.
+// TestNamedMeanwhile: no count is lost of transactions that programs name while a look is
+// under way, however many processes do so in one look.
 func TestNamedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
 	procs := make(map[uint32]*readertest.Proc)
 	for pid := uint32(100); pid < 105; pid++ {
 		procs[pid] = readertest.NewProc(t, w.dir, n, pid)
-		procs[pid].Die() // its lock is free: it is asked for by its pid
+		procs[pid].Die() // its lock is free, so the collector asks for its pid
 	}
 	next, busy := uint32(3), false
 	h := w.host()
-	h.alive = func(p *reader.ProcInfo) bool { // asked before its file is read, and after the names were
+	h.alive = func(p *reader.ProcInfo) bool { // called before the process's file is read, and after the names were
 		if busy {
 			n.Tran(1, string(rune('a'+next)))
 			procs[p.PID].Good(0, next, 1000, w.mono)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNoRoomForThePast: as long as the record cannot be written, a dead process's file
-// stays, and its counts are seen all the same.
+// stays, and its counts are still seen.
 func TestNoRoomForThePast(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -23,7 +23,7 @@ func TestNoRoomForThePast(t *testing.T) {
 	p.Good(0, 1, 1000, w.mono)
 	p.Die()
 	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
-	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to that
+	if err := os.Mkdir(log, 0o755); err != nil { // nothing can be added to a directory
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -47,7 +47,7 @@ func TestNoRoomForThePast(t *testing.T) {
 	}
 }
 
-// TestDamagedPast: damaged lines are set aside, and the others hold.
+// TestDamagedPast: damaged lines are set aside, and the others are used.
 func TestDamagedPast(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -82,7 +82,7 @@ func TestDamagedPast(t *testing.T) {
 	}
 }
 
-// TestPastOfEarlierVersion: logs as the version before wrote them are taken over once.
+// TestPastOfEarlierVersion: logs that the version before wrote are taken over once.
 func TestPastOfEarlierVersion(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -124,7 +124,7 @@ func TestPastOfEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestCompaction: a log that has grown is written anew, and says the same.
+// TestCompaction: a log that has grown is written anew, with the same meaning.
 func TestCompaction(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -140,7 +140,7 @@ func TestCompaction(t *testing.T) {
 		p.Die()
 		w.look()
 	}
-	if w.steps["past: written anew"] < 2 { // one is that of rows
+	if w.steps["past: written anew"] < 2 { // one of these is the record of rows
 		t.Errorf("%v", w.steps)
 	}
 	log := filepath.Join(w.dir, layout.PastDir, fmt.Sprint(w.uid)+".past")
@@ -158,7 +158,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// TestPastOfAnother: somebody who was first with a directory of that name has no say.
+// TestPastOfAnother: a directory of that name that another user has made first is not
+// trusted.
 func TestPastOfAnother(t *testing.T) {
 	w := newWorld(t)
 	dir := filepath.Join(w.dir, layout.PastDir)
@@ -228,7 +229,7 @@ func TestPastRemoved(t *testing.T) {
 	}
 }
 
-// block has nothing be written at a path, as on a full file system.
+// block makes every write at a path fail, as a full file system does.
 func block(t *testing.T, path string) (unblock func()) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(path, "in it"), 0o755); err != nil {
@@ -242,7 +243,7 @@ func block(t *testing.T, path string) (unblock func()) {
 }
 
 // TestNoRoomAtStart: any user can fill the file system of the directory. A collector that
-// starts then cannot write its record anew, and has all values that are in it.
+// starts then cannot write its record anew, but has all values that are in it.
 func TestNoRoomAtStart(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -288,7 +289,7 @@ func TestNoRoomAtStart(t *testing.T) {
 		if h := w.c.Snapshot().Health; h.Damaged != 1 || h.Errors == 0 {
 			t.Errorf("%+v", h)
 		}
-		add() // cannot be recorded, and is seen
+		add() // cannot be recorded, but is seen
 		w.look()
 		see()
 	}

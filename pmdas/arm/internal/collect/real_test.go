@@ -26,8 +26,8 @@ const (
 	threads  = 4
 )
 
-// write counts transactions until it is killed, and says after each one of a goroutine
-// how many that has finished.
+// write counts transactions until it is killed. After each one that a goroutine has
+// finished, it tells how many that goroutine has finished.
 func write(dir, tell string) error {
 	w, err := writer.Attach(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func write(dir, tell string) error {
 	return <-bad
 }
 
-// program is a process that counts, and how far it says to be.
+// program is a process that counts, and the file in which it tells how far it is.
 type program struct {
 	cmd  *exec.Cmd
 	tell string
@@ -83,7 +83,7 @@ func startProgram(t *testing.T, dir string, i int) *program {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it is over, if all went well
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it has ended, if all
 	return p
 }
 
@@ -99,8 +99,8 @@ func (p *program) done(t *testing.T) (n uint64) {
 	return n
 }
 
-// TestKilledPrograms kills programs, and the collector, while all of them count: nothing
-// is lost that a stop had returned for, and nothing counted twice.
+// TestKilledPrograms kills programs and the collector while all of them run. No
+// transaction whose stop had returned is lost, and none is counted twice.
 func TestKilledPrograms(t *testing.T) {
 	dir := t.TempDir()
 	var finished, most uint64
@@ -119,7 +119,7 @@ func TestKilledPrograms(t *testing.T) {
 		for _, p := range programs {
 			waitFor(t, func() bool { return p.done(t) > 1000 })
 		}
-		if round%2 == 1 { // that one sees them alive first, in other rounds at their end
+		if round%2 == 1 { // this collector sees them alive first; in other rounds it sees them at their end
 			waitFor(t, func() bool { return len(c.Snapshot().Trans) > 0 && c.Snapshot().Row(0).Count > most })
 		}
 		for _, p := range programs {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestFailuresInTheLog: errors that come with each look are told once a minute.
+// TestFailuresInTheLog: errors that come with each look are reported once a minute.
 func TestFailuresInTheLog(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -30,7 +30,8 @@ func TestFailuresInTheLog(t *testing.T) {
 	}
 }
 
-// TestRefusalsInTheLog: a user who makes files that are refused leaves others their lines.
+// TestRefusalsInTheLog: a user whose files are refused does not keep reports about other
+// users out of the log.
 func TestRefusalsInTheLog(t *testing.T) {
 	w := newWorld(t)
 	w.start()

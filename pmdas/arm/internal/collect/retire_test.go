@@ -18,7 +18,7 @@ func there(path string) bool {
 	return err == nil
 }
 
-// TestRetire: names that nobody uses go after the timeout, and their totals stay.
+// TestRetire: names that nobody uses are removed after the timeout, and their totals stay.
 func TestRetire(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -56,7 +56,7 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestRetireNever: a timeout of 0.
+// TestRetireNever: with a timeout of 0 names stay.
 func TestRetireNever(t *testing.T) {
 	w := newWorld(t)
 	w.conf.Timeout = 0
@@ -74,9 +74,9 @@ func TestRetireNever(t *testing.T) {
 // aside returns the files of names that are being removed.
 func (w *world) aside() []string { return w.glob(layout.AsidePrefix + "*") }
 
-// TestRetireRace: a process that published its file before the file of names lost its name
-// keeps it, whether the collector lives or is killed in between. The file goes when the
-// process has ended.
+// TestRetireRace: the file of names loses its name just after a process has published its
+// own file. The process's file stays, whether the collector lives or is killed in between,
+// and is removed when the process has ended.
 func TestRetireRace(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		w := newWorld(t)
@@ -126,7 +126,8 @@ func TestRetireRace(t *testing.T) {
 	}
 }
 
-// TestRetireKilled: a collector that is killed on the way is followed by one that removes.
+// TestRetireKilled: if a collector is killed while it removes a file of names, the next
+// one finishes that.
 func TestRetireKilled(t *testing.T) {
 	for _, step := range []string{"retire: set aside", "retire: removed"} {
 		w := newWorld(t)
@@ -140,7 +141,7 @@ func TestRetireKilled(t *testing.T) {
 		}
 		w.kill = ""
 		w.start()
-		for range 2 { // the first finds the file
+		for range 2 { // the first look finds the file
 			w.look()
 		}
 		if there(n.Path) || len(w.aside()) != 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/past"
 )
 
-// TestCaps: what is over a limit goes to other rows, and stays there, also when the
-// limits have grown and the collector is started anew.
+// TestCaps: what is over a limit goes to other rows. It stays there even if the limits have grown
+// and the collector is started anew.
 func TestCaps(t *testing.T) {
 	w := newWorld(t)
 	w.conf.MaxPerApplication, w.conf.MaxTransactions, w.conf.MaxApplications = 2, 3, 2
@@ -63,8 +63,8 @@ func TestCaps(t *testing.T) {
 	check()
 }
 
-// TestOrderAtStart: the rows that were there first stay those with rows of their own,
-// in whatever order the next collector meets the names.
+// TestOrderAtStart: names that had rows of their own keep them, in whatever order the next
+// collector meets the names.
 func TestOrderAtStart(t *testing.T) {
 	w := newWorld(t)
 	w.conf.MaxTransactions = 2
@@ -100,7 +100,7 @@ func TestOrderAtStart(t *testing.T) {
 	}
 }
 
-// TestManyOver: names without end take no memory without end.
+// TestManyOver: an endless number of names takes a limited amount of memory.
 func TestManyOver(t *testing.T) {
 	var r rows
 	r.init(false)
@@ -127,8 +127,8 @@ func TestManyOver(t *testing.T) {
 	}
 }
 
-// TestUsersApart: with it names of several users are rows of their own, without they
-// are one. It needs another user's files.
+// TestUsersApart: with UsersApart the names of several users have rows of their own, and without it
+// they share one. The test needs another user's files.
 func TestUsersApart(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		t.Run(fmt.Sprint(apart), func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestApartLater(t *testing.T) {
 	}
 }
 
-// TestNames: what cannot stand in a name is replaced.
+// TestNames: characters that cannot stand in a name are replaced.
 func TestNames(t *testing.T) {
 	w := newWorld(t)
 	n := readertest.NewNames(t, w.dir, w.uid, 7)
@@ -211,8 +211,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamedOther: what a program calls other is not the row that counts what is over a limit,
-// also after a new start.
+// TestNamedOther: a transaction that a program calls other does not get the row that counts what is
+// over a limit, even after a new start.
 func TestNamedOther(t *testing.T) {
 	w := newWorld(t)
 	w.conf.MaxTransactions = 2
@@ -245,8 +245,8 @@ func TestNamedOther(t *testing.T) {
 	check()
 }
 
-// TestUserShare: one user cannot take all rows from the others, not even over a restart of the
-// agent and with more names than are remembered.
+// TestUserShare: one user cannot take all rows from the others. That holds across restarts of the
+// agent, and with more names than are remembered.
 func TestUserShare(t *testing.T) {
 	conf := Config{MaxPerApplication: 10, MaxTransactions: 10, MaxApplications: 10, MaxPairs: 10, UserShare: 80}
 	var r rows
@@ -276,7 +276,7 @@ func TestUserShare(t *testing.T) {
 			t.Errorf("%s", t1.Name)
 		}
 	}
-	// A name that was over one user's share has a row if another gives it.
+	// A name that was over one user's share gets a row if another user has it.
 	if t1 := again.tranOf(&conf, again.appOf(&conf, "ann", "App9", ""), "ann", "T", ""); t1.Name != "App9/T" {
 		t.Errorf("%s", t1.Name)
 	}
@@ -285,7 +285,7 @@ func TestUserShare(t *testing.T) {
 	}
 }
 
-// TestNamesFull: a file of names without room is counted, and told in the log once.
+// TestNamesFull: a file of names without room is counted, and reported in the log once.
 func TestNamesFull(t *testing.T) {
 	w := newWorld(t)
 	n := readertest.NewNames(t, w.dir, w.uid, 7)
@@ -312,7 +312,8 @@ func TestNamesFull(t *testing.T) {
 	}
 }
 
-// TestTrace: wishes are followed by what is there and by what comes, and end.
+// TestTrace: transactions that are asked for are traced, those that are there and those that come
+// later, until that ends.
 func TestTrace(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -342,8 +343,8 @@ func TestTrace(t *testing.T) {
 	check(3)
 }
 
-// TestTenThousand: a row more does not move the others, and no count goes back while
-// all of them change at random.
+// TestTenThousand: one more row does not move the others, and no count goes back while all of them
+// change at random.
 func TestTenThousand(t *testing.T) {
 	w := newWorld(t)
 	n := readertest.NewNames(t, w.dir, w.uid, 7)
@@ -378,8 +379,9 @@ func TestTenThousand(t *testing.T) {
 	}
 }
 
-// TestOtherMetrics: a transaction whose metrics are described in another way has a row of its own, the
-// same one after the agent has been started anew; one without metrics has the row of the first.
+// TestOtherMetrics: a transaction whose metrics are described in another way has a row of its own,
+// and the same row after the agent has been started anew. One without metrics has the row of the
+// first.
 func TestOtherMetrics(t *testing.T) {
 	w := newWorld(t)
 	n := readertest.NewNames(t, w.dir, w.uid, 7)

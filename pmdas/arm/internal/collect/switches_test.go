@@ -39,8 +39,8 @@ func (w *world) traced(n *readertest.Names) (ids []uint32) {
 // switchFiles returns the files in the agent's directory.
 func (w *world) switchFiles() []string { return w.glob(filepath.Join(layout.SwitchesDir, "*")) }
 
-// TestSwitches: the agent's file has what was asked for, as long as that is asked for, and
-// programs of all users may read it, whatever the agent's umask.
+// TestSwitches: the agent's file asks for what the agent was asked for, as long as it is
+// asked. Programs of all users may read the file, whatever the agent's umask.
 func TestSwitches(t *testing.T) {
 	old := unix.Umask(0o077)
 	defer unix.Umask(old)
@@ -81,8 +81,8 @@ func TestSwitches(t *testing.T) {
 	is()
 }
 
-// TestSwitchesEnd: a collector's wishes end with it, even if it is killed, and a file goes
-// with its file of names.
+// TestSwitchesEnd: what a collector asks for ends with it, even if it is killed. A file of
+// switches goes with its file of names.
 func TestSwitchesEnd(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -116,8 +116,8 @@ func TestSwitchesEnd(t *testing.T) {
 	}
 }
 
-// TestSwitchesDirectory: the directory is made anew where it was removed, and another
-// user's is not used.
+// TestSwitchesDirectory: the directory is made again if it was removed. Another user's is
+// not used.
 func TestSwitchesDirectory(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)

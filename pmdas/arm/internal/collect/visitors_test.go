@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/layout"
 )
 
-// TestVisitors: while the collector removes each file of names as soon as it has no user,
-// processes come and go. Each of them counts, in the names that it found or in new ones.
+// TestVisitors: processes come and go while the collector removes each file of names as
+// soon as it has no user. Each process counts, in the names that it found or in new ones.
 func TestVisitors(t *testing.T) {
 	const visitors = 200
 	bin := t.TempDir()

@@ -10,8 +10,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader/readertest"
 )
 
-// TestWindow: the figures of what ended within the window, against those computed from
-// all times.
+// TestWindow: the figures of what ended within the window are those computed from all times.
 func TestWindow(t *testing.T) {
 	w := newWorld(t)
 	w.conf.Window, w.conf.Buffers = 10*time.Second, 5
@@ -34,7 +33,8 @@ func TestWindow(t *testing.T) {
 			all = append(all, d)
 		}
 		w.look()
-		// What was counted between two looks belongs to the part of the earlier one.
+		// What was counted between two looks belongs to the part in which the
+		// earlier look was.
 		end := w.mono / (2 * sec) * 2 * sec
 		var in []uint64
 		var sum uint64
@@ -86,7 +86,7 @@ func checkWindow(t *testing.T, got Window, in []uint64, sum uint64) {
 	}
 }
 
-// TestWindowRate: the rate is that of the parts that are over.
+// TestWindowRate: the rate is that of the parts of the window that are complete.
 func TestWindowRate(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -111,7 +111,7 @@ func TestWindowRate(t *testing.T) {
 	}
 }
 
-// TestWindowFirst: before the window is full, the rate is that of the time there was.
+// TestWindowFirst: before the window is full, the rate is that of the time since the start.
 func TestWindowFirst(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -127,7 +127,7 @@ func TestWindowFirst(t *testing.T) {
 	}
 }
 
-// TestPercentiles: by rank, also with counts near the greatest.
+// TestPercentiles: percentiles go by rank, also with counts near the greatest.
 func TestPercentiles(t *testing.T) {
 	var hist [256]uint64
 	hist[0], hist[100] = math.MaxUint64/2, math.MaxUint64/2
@@ -138,7 +138,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// TestConfigureWindow: another length begins a new window and leaves counts alone.
+// TestConfigureWindow: a new length begins a new window and leaves counts alone.
 func TestConfigureWindow(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -161,8 +161,8 @@ func TestConfigureWindow(t *testing.T) {
 	}
 }
 
-// TestAverage: SpmiArmd's rule, in the order of ending over several threads and
-// processes.
+// TestAverage: the average follows SpmiArmd's rule, in the order in which executions of
+// several threads and processes end.
 func TestAverage(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -193,8 +193,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// TestAverageBound: what is older than the rings has its place wrong for at most
-// weight^16 of the whole.
+// TestAverageBound: executions older than the rings may be taken in the wrong order. That
+// changes the average by at most weight^16 of the whole.
 func TestAverageBound(t *testing.T) {
 	w := newWorld(t)
 	n := w.names(7)
@@ -221,8 +221,8 @@ func TestAverageBound(t *testing.T) {
 	}
 }
 
-// TestWindowShort: what came between two looks is in the window, also where that is
-// shorter than the time between them, and where looks are late.
+// TestWindowShort: what came between two looks is in the window, even if the window is
+// shorter than the time between them or looks are late.
 func TestWindowShort(t *testing.T) {
 	w := newWorld(t)
 	w.conf.Interval, w.conf.Window, w.conf.Buffers = 10*time.Second, 6*time.Second, 2

@@ -58,7 +58,7 @@ func (w *world) host() host {
 	}
 }
 
-// start starts a collector, in place of the one before. It reports whether it was killed.
+// start starts a collector in place of the last one. It reports whether it was killed.
 func (w *world) start() (dead bool) {
 	w.t.Helper()
 	if w.c != nil {
@@ -91,12 +91,13 @@ func (l testLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// look lets an interval pass, and has the collector look.
+// look lets an interval pass and makes the collector look. It reports whether the
+// collector was killed.
 func (w *world) look() (dead bool) {
 	w.t.Helper()
 	w.pass(time.Second)
 	defer w.caught(&dead)
-	w.c.dir.changed = true // what inotify would tell in time
+	w.c.dir.changed = true // as inotify would report in time
 	w.c.look()
 	return false
 }
@@ -136,7 +137,7 @@ func (w *world) names(nonce uint64) *readertest.Names {
 	return n
 }
 
-// waitFor waits until something is so.
+// waitFor waits until f returns true.
 func waitFor(t testing.TB, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-rtime/rtime/pmdas/arm/internal/collect"
 )
 
-// load reads text as the file f.
+// load reads text as a configuration file called f.
 func load(t *testing.T, text string, current collect.Config) (collect.Config, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -72,7 +72,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestAgain: what a file does not give stays as it is.
+// TestAgain: settings that a file does not give stay as they are.
 func TestAgain(t *testing.T) {
 	current := collect.DefaultConfig()
 	current.Interval, current.Weight, current.MaxPairs = 7*time.Second, 0.3, 17
@@ -83,7 +83,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestShipped: what the shipped file tells of in comments are the defaults, all of them.
+// TestShipped: the comments of the shipped file list all the defaults.
 func TestShipped(t *testing.T) {
 	text, err := os.ReadFile("../../rtarm.conf")
 	if err != nil {

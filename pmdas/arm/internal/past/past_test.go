@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-rtime/rtime/internal/armseg/reader"
 )
 
-// kept is what a record had when it was opened, and what it told since.
+// kept is an open record, with what it told when it was opened and since then.
 type kept struct {
 	*Record
 	choices []Choice
@@ -20,7 +20,7 @@ type kept struct {
 	steps   []string
 }
 
-// open opens a record in a directory, of which the files named are still there.
+// open opens a record in a directory. there lists the files of processes that still exist.
 func open(t *testing.T, dir string, apart bool, there ...File) *kept {
 	t.Helper()
 	k := &kept{entries: make(map[uint32][]*Entry)}
@@ -38,7 +38,7 @@ func open(t *testing.T, dir string, apart bool, there ...File) *kept {
 	return k
 }
 
-// entry is that of a process which has counted a transaction once.
+// entry returns the entry of a process that has counted a transaction once.
 func entry(f File, ns uint64) *Entry {
 	tran := NewTran("Bank", "Deposit")
 	tran.Add(&reader.Totals{Count: 1, GoodNS: ns, Min: ns, Max: ns})
@@ -50,8 +50,8 @@ func entry(f File, ns uint64) *Entry {
 		Pairs: []Pair{{Name: "Web/Page>Bank/Deposit", PairTotals: reader.PairTotals{Count: 1, GoodNS: ns}}}}
 }
 
-// TestRecord: what is saved and added comes back, from several records and from one that they
-// are folded into.
+// TestRecord: what is saved and added comes back, from several records, and from the one that
+// they are folded into.
 func TestRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "past")
 	k := open(t, dir, false)
@@ -94,7 +94,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestOtherNames: choices with users merged are forgotten where users are apart; counts stay.
+// TestOtherNames: choices that were made with users merged are forgotten when users are kept
+// apart. Counts stay.
 func TestOtherNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "past")
 	k := open(t, dir, false)
@@ -113,8 +114,8 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// TestDamagedNames: a damaged record of choices keeps what can be read of it, also if it can be
-// written anew only later.
+// TestDamagedNames: of a damaged record of choices all that can be read is kept, even if the
+// record can be written anew only later.
 func TestDamagedNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "past")
 	k := open(t, dir, false)
@@ -170,7 +171,7 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// TestLock: one has it at a time, and it comes free with the file.
+// TestLock: only one has the lock at a time. Closing the file frees it.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "past")
 	first, err := Lock(dir)
