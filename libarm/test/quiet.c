@@ -141,7 +141,7 @@ static void silent(void)
 	do {
 		all_kinds();
 		now = seconds();
-	} while (now - begun < 3);
+	} while (now - begun < 3 || (looks < 2 && now - begun < 60)); /* it may not run for a second or two */
 	CHECK_EQ(allocations, 0);
 	CHECK(looks >= 2 && looks <= (uint64_t)(now - begun) + 1);
 	syscall(SYS_exit, 0);
