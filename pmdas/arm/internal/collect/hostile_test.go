@@ -169,7 +169,7 @@ func TestLeftOver(t *testing.T) {
 	}
 }
 
-// TestHostileNames: a file of names may be cut off or lie, and others still count.
+// TestHostileNames: if a file of names is cut off or lies, its processes still count.
 func TestHostileNames(t *testing.T) {
 	for what, damage := range map[string]func(*readertest.Names){
 		"cut off": func(n *readertest.Names) { n.Truncate(100) },
