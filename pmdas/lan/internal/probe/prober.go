@@ -114,6 +114,11 @@ func (p *Prober) signal() { p.alarm.Wake() }
 func (p *Prober) Add(id uint32, addr netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.add(id, addr)
+}
+
+// add is Add; mu is held.
+func (p *Prober) add(id uint32, addr netip.Addr) {
 	p.remove(id)
 	h := &host{id: id, addr: addr, first: p.seqBase, seq: p.seqBase}
 	p.hosts[id] = h

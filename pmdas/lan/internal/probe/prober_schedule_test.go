@@ -45,9 +45,12 @@ func perHost(sent []sending) map[uint32]int {
 	return n
 }
 
+// addHosts adds hosts at one moment, so that no turn comes between two of them.
 func addHosts(p *Prober, from, to uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i := from; i <= to; i++ {
-		p.Add(i, addr(i))
+		p.add(i, addr(i))
 	}
 }
 
