@@ -131,7 +131,7 @@ static int connect_source(void)
 
 	close_context();
 	if (now() < wait_until)
-		return spmi_fail(SiInitFailed, "pmcd has just not answered: try again later");
+		return spmi_fail(SiInitFailed, "pmcd has just not answered: start pmcd where it does not run, or try again later");
 	err = new_context(secure_getenv("SPMI_ARCHIVE"), host && *host ? host : "local:");
 	if (err) {
 		if (context >= 0)
