@@ -294,16 +294,25 @@ func (q *query) append(c *Conn, b []byte) ([]byte, error) {
 	return q.request.Append(b, 0), nil
 }
 
-func (q *query) take(c *Conn, b []byte) (bool, error) {
+// otherThanAnswer reports whether b is not the answer itself. An error ends the request; a note
+// of changes does not.
+func (c *Conn) otherThanAnswer(b []byte) (other, done bool, err error) {
 	code, err := refusal(b)
 	switch {
 	case err != nil:
-		return false, err
+		return true, false, err
 	case code > 0:
 		c.changes.note(uint32(code))
-		return false, nil
+		return true, false, nil
 	case code < 0:
-		return true, code
+		return true, true, code
+	}
+	return false, false, nil
+}
+
+func (q *query) take(c *Conn, b []byte) (bool, error) {
+	if other, done, err := c.otherThanAnswer(b); other {
+		return done, err
 	}
 	if err := q.answer.Parse(b); err != nil || q.check == nil {
 		return true, err

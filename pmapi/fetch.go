@@ -144,15 +144,8 @@ func (f *fetch) append(c *Conn, b []byte) ([]byte, error) {
 }
 
 func (f *fetch) take(c *Conn, b []byte) (bool, error) {
-	code, err := refusal(b)
-	switch {
-	case err != nil:
-		return false, err
-	case code > 0:
-		c.changes.note(uint32(code))
-		return false, nil
-	case code < 0:
-		return true, code
+	if other, done, err := c.otherThanAnswer(b); other {
+		return done, err
 	}
 	s := f.sample
 	if f.asked {
