@@ -44,7 +44,6 @@ type CellDelta struct {
 	Tran uint32
 	// Totals holds what was added. Only Min and Max are of all good ones so far.
 	Totals
-	Fresh   bool           // the cell was not known before
 	Hist    []Count        // good ones by their buckets
 	Ended   []layout.Ended // the latest of them, in order; not always all
 	Metrics []MetricDelta
